@@ -12,6 +12,7 @@
 #include "base/args.h"
 #include "base/control.h"
 #include "base/listener.h"
+#include "base/log.h"
 
 #define BATCH           16      /* events of one base_control_ready() */
 
@@ -28,7 +29,7 @@ struct BaseControlClient {
     size_t in_len;
     char *out;
     size_t out_at, out_len, out_room;
-    bool (*more)(void *state, BaseControlClient *c);    /* NULL: no parts */
+    BaseControlMoreFn *more;    /* NULL: no parts */
     void (*end)(void *state);
     void *state;
 };
@@ -128,8 +129,7 @@ bool base_control_fail(BaseControlClient *c, const char *format, ...)
     return false;
 }
 
-void base_control_stream(BaseControlClient *c,
-                         bool (*more)(void *state, BaseControlClient *c),
+void base_control_stream(BaseControlClient *c, BaseControlMoreFn *more,
                          void (*end)(void *state), void *state)
 {
     c->more = more;
@@ -166,28 +166,46 @@ static unsigned control_split(char *line, char **words)
     return 0;
 }
 
-static const BaseControlVerb *control_verb(const BaseControl *s,
-                                           const char *line)
+/* The level of the log, and how it is changed */
+static bool control_log(void *opaque, BaseControlClient *c, char **words,
+                        unsigned count)
+{
+    if (count && !base_log_set_level(words[0])) {
+        return base_control_fail(c, "log: '%s' is not error, warning, notice "
+                                 "or debug", words[0]);
+    }
+    base_control_printf(c, "log level %s\n", base_log_level());
+    return true;
+}
+
+static const BaseControlVerb log_verb = {
+    .name = "log", .most = 1, .run = control_log,
+};
+
+static bool control_is_verb(const BaseControlVerb *v, const char *line)
 {
     size_t len = strcspn(line, " ");
 
+    return strlen(v->name) == len && !memcmp(v->name, line, len);
+}
+
+static const BaseControlVerb *control_verb(const BaseControl *s,
+                                           const char *line)
+{
     for (const BaseControlVerb *v = s->ops->verbs; v->name; v++) {
-        if (strlen(v->name) == len && !memcmp(v->name, line, len)) {
+        if (control_is_verb(v, line)) {
             return v;
         }
     }
-    return NULL;
+    return control_is_verb(&log_verb, line) ? &log_verb : NULL;
 }
 
 static void control_unknown(BaseControlClient *c, const char *line)
 {
-    const BaseControlVerb *v = c->server->ops->verbs;
-
-    base_control_printf(c, "error '%.*s' is not one of",
+    base_control_printf(c, "error '%.*s' is not one of log",
                         (int)strcspn(line, " "), line);
-    for (; v->name; v++) {
-        base_control_printf(c, "%s%s", v == c->server->ops->verbs ? " " : ", ",
-                            v->name);
+    for (const BaseControlVerb *v = c->server->ops->verbs; v->name; v++) {
+        base_control_printf(c, ", %s", v->name);
     }
     base_control_write(c, "\n", 1);
 }
@@ -294,8 +312,12 @@ static bool control_flush(BaseControlClient *c)
 
 static void control_part(BaseControlClient *c)
 {
-    if (!c->more(c->state, c)) {
+    BaseControlPart part = c->more(c->state, c);
+
+    if (part != BASE_CONTROL_MORE) {
         control_end_stream(c);
+    }
+    if (part == BASE_CONTROL_LAST) {
         base_control_write(c, "ok\n", 3);
     }
 }

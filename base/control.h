@@ -41,7 +41,8 @@ typedef struct BaseControlVerb {
 typedef struct BaseControlOps {
     /*
      * Only root and the daemon's own user may use them.  A daemon whose lines
-     * depend on each other takes them by @line instead.
+     * depend on each other takes them by @line instead.  "log" is of every
+     * daemon (base/log.h).
      */
     const BaseControlVerb *verbs;
     /*
@@ -96,14 +97,22 @@ void base_control_printf(BaseControlClient *c, const char *format, ...)
 bool base_control_fail(BaseControlClient *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/** What follows a part of an answer */
+typedef enum BaseControlPart {
+    BASE_CONTROL_MORE,          /* another part */
+    BASE_CONTROL_LAST,          /* "ok" */
+    BASE_CONTROL_FAILED,        /* nothing, after base_control_fail() */
+} BaseControlPart;
+
+/** A function that appends a part to an answer */
+typedef BaseControlPart BaseControlMoreFn(void *state, BaseControlClient *c);
+
 /**
  * base_control_stream: the rest of the answer is made in parts, when the client
  * has read those before
- * @more: appends a part.  Returns: false: it was the last one
  * @end: frees @state, also when the client has gone
  */
-void base_control_stream(BaseControlClient *c,
-                         bool (*more)(void *state, BaseControlClient *c),
+void base_control_stream(BaseControlClient *c, BaseControlMoreFn *more,
                          void (*end)(void *state), void *state);
 
 /* --- clients -------------------------------------------------------------- */

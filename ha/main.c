@@ -9,6 +9,7 @@
 
 #include "base/args.h"
 #include "base/control.h"
+#include "base/log.h"
 #include "ha/daemon.h"
 #include "ha/service/config.h"
 #include "ha/service/control.h"
@@ -27,8 +28,10 @@ static int done_or(bool done, GError *err)
 static int serve(char **words, size_t count)
 {
     GError *err = NULL;
-    bool done = mip6_ha_serve(words[0], &err);
+    bool done;
 
+    base_log_begin("vmmnet-ha");
+    done = mip6_ha_serve(words[0], &err);
     return done_or(done, err);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/args.h"
 #include "base/control.h"
+#include "base/log.h"
 #include "hostd/daemon.h"
 
 #define DEFAULT_SOCKET  "/run/vmmnet/hostd.sock"
@@ -28,8 +29,10 @@ static int done_or(bool done, GError *err)
 static int serve(char **words, size_t count)
 {
     GError *err = NULL;
-    bool done = hostd_serve(path, state, &err);
+    bool done;
 
+    base_log_begin("vmmnet-hostd");
+    done = hostd_serve(path, state, &err);
     return done_or(done, err);
 }
 

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/log.h"
 #include "dnsd/server/core/number.h"
 #include "dnsd/server/daemon.h"
-#include "dnsd/server/host/log.h"
 #include "dnsd/server/resolver/resolver.h"
 #include "dnsd/server/service/file.h"
 #include "dnsd/server/service/load.h"
@@ -41,7 +41,7 @@ static bool check_image(const DnsdZoneConfig *config, const DnsdZone *zone)
         return true;
     }
     dns_name_to_text(&config->name, name);
-    dnsd_log(DNSD_ERROR, "zone %s: '%s' is damaged: %s (%s, offset %" PRIu64
+    base_log(LOG_ERR, "zone %s: '%s' is damaged: %s (%s, offset %" PRIu64
              "); put a whole image there", name, config->image, fault.what,
              fault.where, fault.offset);
     return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The requests of the control socket: show, metrics, reload, refresh, retransfer
+ * The requests of the control socket: metrics, reload, notify, refresh, retransfer
  *
  * A reload makes a new server state beside the one that is served.  Workers use it
  * from their next round on.  When all of them do, the old state is freed.  If
@@ -12,9 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
+#include "dnsd/server/config/keys.h"
 #include "dnsd/server/core/number.h"
 #include "dnsd/server/daemon-internal.h"
-#include "dnsd/server/host/log.h"
 #include "dnsd/server/host/systemd.h"
 #include "dnsd/server/service/load.h"
 
@@ -57,10 +58,10 @@ bool dnsd_daemon_scopes(const DnsdDaemon *d, DnsdResolverConfig *config,
         ((struct sockaddr_in6 *)&at->addr)->sin6_scope_id = index;
         has_changed = true;
         if (is_logged && !index) {
-            dnsd_log(DNSD_WARNING, "resolver.forward: %s: the interface '%s' "
+            base_log(LOG_WARNING, "resolver.forward: %s: the interface '%s' "
                      "is not there: waiting for it", at->text, at->device);
         } else if (is_logged && d->state) {
-            dnsd_log(DNSD_NOTICE, "resolver.forward: %s: the interface '%s' "
+            base_log(LOG_NOTICE, "resolver.forward: %s: the interface '%s' "
                      "is there", at->text, at->device);
         }
     }
@@ -80,7 +81,7 @@ DnsdState *dnsd_daemon_state(DnsdDaemon *d, const DnsdState *before,
     dnsd_daemon_scopes(d, &config->resolver, false);
     key = before ? dnsd_config_needs_restart(before->config, config) : NULL;
     if (key) {
-        dnsd_log(DNSD_WARNING, "%s: %s has changed, which takes a restart, "
+        base_log(LOG_WARNING, "%s: %s has changed, which takes a restart, "
                  "not a reload", d->path, key);
     }
     state = dnsd_state_new(config, before, d->secret, d->zone_set, faults,
@@ -96,11 +97,25 @@ DnsdState *dnsd_daemon_state(DnsdDaemon *d, const DnsdState *before,
     return state;
 }
 
+/* Serve a new state from now on.  Returns: false, and it is freed. */
+static bool take_state(DnsdDaemon *d, DnsdState *state)
+{
+    if (!dnsd_secondaries_follow(d->secondaries, state)) {
+        dnsd_state_free(state);
+        return false;
+    }
+    dnsd_worker_pool_replace(&d->pool, &state->serving);
+    dnsd_state_free(d->state);
+    d->state = state;
+    d->states++;
+    return true;
+}
+
 static void report_reload(size_t zones, unsigned faults, DnsdText *text)
 {
     const char *s = dnsd_plural(zones);
 
-    dnsd_log(DNSD_NOTICE, "reloaded: %zu zone%s, %u of them with an image "
+    base_log(LOG_NOTICE, "reloaded: %zu zone%s, %u of them with an image "
              "that cannot be used", zones, s, faults);
     dnsd_text_add(text, "reloaded: %zu zone%s, %u of them with an image that "
                   "cannot be used%s\n", zones, s, faults,
@@ -115,18 +130,14 @@ bool dnsd_daemon_reload(DnsdDaemon *d, DnsdText *text)
 
     dnsd_systemd_reloading();
     state = dnsd_daemon_state(d, d->state, &faults, &errors);
-    if (state && !dnsd_secondaries_follow(d->secondaries, state)) {
+    if (state && !take_state(d, state)) {
         snprintf(errors.text, sizeof(errors.text), "there is no memory");
-        dnsd_state_free(state);
         state = NULL;
     }
     if (!state) {
-        dnsd_log(DNSD_ERROR, "not reloaded: %s", errors.text);
+        base_log(LOG_ERR, "not reloaded: %s", errors.text);
         dnsd_text_add(text, "not reloaded: %s\n", errors.text);
     } else {
-        dnsd_worker_pool_replace(&d->pool, &state->serving);
-        dnsd_state_free(d->state);
-        d->state = state;
         report_reload(state->config->zones, faults, text);
     }
     if (state && !faults) {
@@ -136,6 +147,85 @@ bool dnsd_daemon_reload(DnsdDaemon *d, DnsdText *text)
     }
     dnsd_systemd_notify("READY=1");
     return state && !faults;
+}
+
+/* --- one zone ------------------------------------------------------------- */
+
+/* The place of the zone in the configuration, or its number: there is none. */
+static size_t find_zone(const DnsdDaemon *d, const char *text)
+{
+    const DnsdConfig *config = d->state->config;
+    DnsName name;
+    size_t i = 0;
+
+    if (dns_name_from_text(&name, text) < 0) {
+        return config->zones;
+    }
+    dnsd_name_lower(&name);
+    while (i < config->zones && !dns_name_equal(&config->zone[i].name, &name)) {
+        i++;
+    }
+    return i;
+}
+
+static bool no_zone(BaseControlClient *c, const char *zone)
+{
+    return base_control_fail(c, "'%s' is no zone here", zone);
+}
+
+static bool reload_zone(DnsdDaemon *d, BaseControlClient *c, const char *zone)
+{
+    size_t which = find_zone(d, zone);
+    unsigned faults = 0;
+    DnsdState *state;
+    uint32_t serial;
+
+    if (which == d->state->config->zones) {
+        return no_zone(c, zone);
+    }
+    state = dnsd_state_again(d->state, which, &faults);
+    if (!state || !take_state(d, state)) {
+        return base_control_fail(c, "there is no memory");
+    }
+    if (faults) {
+        return base_control_fail(c, "%s: '%s' cannot be used; the log says why",
+                                 zone, state->config->zone[which].image);
+    }
+    if (dnsd_zone_state(&state->zone[which], &serial) != DNSD_ZONE_MISSING) {
+        base_control_printf(c, "%s: serial %" PRIu32 "\n", zone, serial);
+        base_log(LOG_NOTICE, "zone %s: reloaded, serial %" PRIu32, zone,
+                 serial);
+    } else {
+        base_control_printf(c, "%s: there is no image yet\n", zone);
+    }
+    return true;
+}
+
+static bool control_notify(void *opaque, BaseControlClient *c, char **words,
+                           unsigned count)
+{
+    DnsdDaemon *d = opaque;
+    const DnsdState *state = d->state;
+    size_t which = find_zone(d, words[0]);
+    const DnsdZoneConfig *config = &state->config->zone[which];
+
+    if (which == state->config->zones) {
+        return no_zone(c, words[0]);
+    }
+    if (!config->secondaries) {
+        return base_control_fail(c, "%s: it has no 'notify' in %s", words[0],
+                                 d->path);
+    }
+    if (!state->zone[which].dyn || !state->zone[which].dyn->store) {
+        return base_control_fail(c, "%s: there is no image yet", words[0]);
+    }
+    dnsd_notifier_again(d->notifier, state->keyring->keys, config,
+                        state->zone[which].dyn);
+    base_control_printf(c, "%s: serial %" PRIu32 " to %zu server%s\n", words[0],
+                        dnsd_dynzone_serial(state->zone[which].dyn),
+                        config->secondaries,
+                        dnsd_plural(config->secondaries));
+    return true;
 }
 
 /* --- metrics -------------------------------------------------------------- */
@@ -176,150 +266,6 @@ void dnsd_daemon_metrics(void *opaque, DnsdText *text)
     }
 }
 
-/* --- show ----------------------------------------------------------------- */
-
-#define SHOW_PART   64      /* zones */
-
-typedef struct DnsdZoneStatus {
-    DnsdZoneState state;
-    uint32_t serial;
-    DnsdCopyStatus copy;
-} DnsdZoneStatus;
-
-/* How far an answer is.  A reload meanwhile may have it miss or repeat zones. */
-typedef struct DnsdShow {
-    const DnsdDaemon *daemon;
-    bool as_json;
-    size_t next;
-} DnsdShow;
-
-static const char *zone_role(const DnsdZoneConfig *config)
-{
-    return config->primaries ? "secondary" : config->updates ? "updated"
-                                                             : "image";
-}
-
-static void show_text(BaseControlClient *c, const char *name,
-                      const DnsdZoneConfig *config, const DnsdZoneStatus *zone)
-{
-    base_control_printf(c, "zone %s %s %s", name, zone_role(config),
-                        dnsd_zone_state_name(zone->state));
-    if (zone->state != DNSD_ZONE_MISSING) {
-        base_control_printf(c, " serial %" PRIu32, zone->serial);
-    }
-    if (zone->copy.is_known) {
-        if (zone->copy.is_asking) {
-            base_control_printf(c, " asking");
-        } else {
-            base_control_printf(c, " refresh in %" PRIu64 " s",
-                                zone->copy.refresh_s);
-        }
-        if (zone->copy.has_zone) {
-            base_control_printf(c, ", expires in %" PRIu64 " s",
-                                zone->copy.expire_s);
-        }
-        if (zone->copy.failures) {
-            base_control_printf(c, ", failed %" PRIu32 " times",
-                                zone->copy.failures);
-        }
-    }
-    base_control_write(c, "\n", 1);
-}
-
-static void show_json(BaseControlClient *c, const char *name,
-                      const DnsdZoneConfig *config, const DnsdZoneStatus *zone)
-{
-    base_control_write(c, "{\"zone\": \"", 10);
-    for (; *name; name++) {
-        /* A name as text has escapes: \. and \255 */
-        if (*name == '\\' || *name == '"') {
-            base_control_write(c, "\\", 1);
-        }
-        base_control_write(c, name, 1);
-    }
-    base_control_printf(c, "\", \"role\": \"%s\", \"state\": \"%s\"",
-                        zone_role(config), dnsd_zone_state_name(zone->state));
-    if (zone->state != DNSD_ZONE_MISSING) {
-        base_control_printf(c, ", \"serial\": %" PRIu32, zone->serial);
-    }
-    if (zone->copy.is_known) {
-        base_control_printf(c, ", \"asking\": %s, \"refresh-in\": %" PRIu64
-                            ", \"failures\": %" PRIu32 ", \"last-success\": %"
-                            PRIu64, zone->copy.is_asking ? "true" : "false",
-                            zone->copy.refresh_s, zone->copy.failures,
-                            zone->copy.success);
-        if (zone->copy.has_zone) {
-            base_control_printf(c, ", \"expires-in\": %" PRIu64,
-                                zone->copy.expire_s);
-        }
-    }
-    base_control_write(c, "}", 1);
-}
-
-static void show_zone(const DnsdShow *s, BaseControlClient *c)
-{
-    const DnsdState *state = s->daemon->state;
-    const DnsdZoneConfig *config = &state->config->zone[s->next];
-    char name[DNS_NAME_TEXT_MAX];
-    DnsdZoneStatus zone = { 0 };
-
-    dns_name_to_text(&config->name, name);
-    zone.state = dnsd_zone_state(&state->zone[s->next], &zone.serial);
-    dnsd_secondaries_status(s->daemon->secondaries, &config->name, &zone.copy);
-    (s->as_json ? show_json : show_text)(c, name, config, &zone);
-    if (s->as_json && s->next + 1 < state->config->zones) {
-        base_control_write(c, ", ", 2);
-    }
-}
-
-static bool show_more(void *opaque, BaseControlClient *c)
-{
-    DnsdShow *s = opaque;
-    size_t end = s->next + SHOW_PART;
-
-    for (; s->next < end && s->next < s->daemon->state->config->zones;
-         s->next++) {
-        show_zone(s, c);
-    }
-    if (s->next < s->daemon->state->config->zones) {
-        return true;
-    }
-    if (s->as_json) {
-        base_control_write(c, "]}\n", 3);
-    }
-    return false;
-}
-
-static bool control_show(void *opaque, BaseControlClient *c, char **words,
-                         unsigned count)
-{
-    const DnsdDaemon *d = opaque;
-    DnsdShow *s;
-
-    if (count && strcmp(words[0], "json")) {
-        return base_control_fail(c, "show: '%s' is not json", words[0]);
-    }
-    s = calloc(1, sizeof(*s));
-    if (!s) {
-        return base_control_fail(c, "no memory");
-    }
-    *s = (DnsdShow) { .daemon = d, .as_json = count };
-    if (s->as_json) {
-        base_control_printf(c, "{\"threads\": %u, \"reloads\": %" PRIu64
-                            ", \"reloads-failed\": %" PRIu64 ", \"zones\": [",
-                            d->pool.started, d->reloads, d->reloads_failed);
-    } else {
-        base_control_printf(c, "server %zu zone%s, %u thread%s, reloaded %"
-                            PRIu64 ", reloads failed %" PRIu64 "\n",
-                            d->state->config->zones,
-                            dnsd_plural(d->state->config->zones),
-                            d->pool.started, dnsd_plural(d->pool.started),
-                            d->reloads, d->reloads_failed);
-    }
-    base_control_stream(c, show_more, free, s);
-    return true;
-}
-
 /* --- requests ------------------------------------------------------------- */
 
 static bool control_metrics(void *opaque, BaseControlClient *c, char **words,
@@ -347,6 +293,9 @@ static bool control_reload(void *opaque, BaseControlClient *c, char **words,
     static char room[sizeof(DnsdErrors) + 64];
     DnsdText text = { .at = room, .room = sizeof(room) };
 
+    if (count) {
+        return reload_zone(opaque, c, words[0]);
+    }
     return control_say(c, dnsd_daemon_reload(opaque, &text), &text);
 }
 
@@ -374,13 +323,14 @@ static bool control_retransfer(void *opaque, BaseControlClient *c,
 
 static void control_log(void *opaque, bool good, const char *text)
 {
-    dnsd_log(good ? DNSD_NOTICE : DNSD_WARNING, "server.control: %s", text);
+    base_log(good ? LOG_NOTICE : LOG_WARNING, "server.control: %s", text);
 }
 
 static const BaseControlVerb verbs[] = {
-    { .name = "show", .most = 1, .run = control_show },
+    { .name = "show", .most = 1, .run = dnsd_daemon_show },
     { .name = "metrics", .run = control_metrics },
-    { .name = "reload", .run = control_reload },
+    { .name = "reload", .most = 1, .run = control_reload },
+    { .name = "notify", .least = 1, .most = 1, .run = control_notify },
     { .name = "refresh", .least = 1, .most = 1, .run = control_refresh },
     { .name = "retransfer", .least = 1, .most = 1, .run = control_retransfer },
     { 0 },

@@ -34,6 +34,7 @@ typedef struct DnsdDaemon {
     int epoll, signals, lost;
     uint8_t secret[DNSD_SECRET_LEN];
     uint64_t reloads, reloads_failed;
+    uint64_t states;            /* that were served before @state */
     time_t looked;              /* time of the last each_second() */
     bool is_stopping;
 } DnsdDaemon;
@@ -65,6 +66,10 @@ bool dnsd_daemon_reload(DnsdDaemon *d, DnsdText *text);
 
 /** dnsd_daemon_metrics: all metrics; a DnsdMetricsFn for a DnsdDaemon */
 void dnsd_daemon_metrics(void *daemon, DnsdText *text);
+
+/* The request "show" of the control socket; @daemon: a DnsdDaemon */
+bool dnsd_daemon_show(void *daemon, BaseControlClient *c, char **words,
+                      unsigned count);
 
 /* The requests of the control socket (base/control.h), for a DnsdDaemon */
 extern const BaseControlOps dnsd_daemon_control;

@@ -27,11 +27,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "dnsd/server/core/number.h"
 #include "dnsd/server/daemon-internal.h"
 #include "dnsd/server/daemon.h"
 #include "dnsd/server/host/fault.h"
-#include "dnsd/server/host/log.h"
 #include "dnsd/server/host/sandbox.h"
 #include "dnsd/server/host/systemd.h"
 #include "dnsd/server/host/scheduler.h"
@@ -67,7 +67,7 @@ static void follow_forwards(DnsdDaemon *d)
 
     if (d->resolver && dnsd_daemon_scopes(d, config, true) &&
         !dnsd_resolver_renew(d->resolver, config, &error)) {
-        dnsd_log(DNSD_ERROR, "resolver.forward: %s; a reload tries again",
+        base_log(LOG_ERR, "resolver.forward: %s; a reload tries again",
                  error.text);
     }
 }
@@ -190,7 +190,7 @@ static void make_interfaces(DnsdDaemon *d)
     d->interfaces = dnsd_interfaces_new();
     if (!d->interfaces || !watch(d, dnsd_interfaces_fd(d->interfaces),
                                  &d->interfaces)) {
-        dnsd_log(DNSD_WARNING, "the interfaces of this host cannot be "
+        base_log(LOG_WARNING, "the interfaces of this host cannot be "
                  "followed: %s: replies over UDP to clients in a VRF are lost, "
                  "and interfaces in server.listen that come late are not "
                  "used; allow AF_NETLINK", strerror(errno));
@@ -211,7 +211,7 @@ static void make_addresses(DnsdDaemon *d, const DnsdConfig *config)
     d->addresses = dnsd_addresses_new(config,
                                       dnsd_interfaces_links(d->interfaces));
     if (!d->addresses) {
-        dnsd_log(DNSD_WARNING, "the addresses of server.listen cannot be "
+        base_log(LOG_WARNING, "the addresses of server.listen cannot be "
                  "followed: %s", strerror(errno));
     }
 }
@@ -259,7 +259,7 @@ static bool make_resolver(DnsdDaemon *d, DnsdConfig *config,
     d->pool.resolvers = d->resolver ? dnsd_resolver_workers(d->resolver)
                                     : NULL;
     if (d->resolver && dnsc_unbound_warning(warning)) {
-        dnsd_log(DNSD_WARNING, "resolver: %s", warning);
+        base_log(LOG_WARNING, "resolver: %s", warning);
     }
     return d->resolver;
 }
@@ -286,7 +286,7 @@ static bool prepare(DnsdDaemon *d, DnsdError *error)
     bool done;
 
     if (!config) {
-        dnsd_log(DNSD_ERROR, "%s", errors.text);
+        base_log(LOG_ERR, "%s", errors.text);
         return false;
     }
     make_interfaces(d);
@@ -317,11 +317,11 @@ static bool open_state(DnsdDaemon *d)
     d->state = getrandom(d->secret, sizeof(d->secret), 0) < 0 ? NULL
                : dnsd_daemon_state(d, NULL, &faults, &errors);
     if (!d->state) {
-        dnsd_log(DNSD_ERROR, "%s", errors.text);
+        base_log(LOG_ERR, "%s", errors.text);
         return false;
     }
     if (faults) {
-        dnsd_log(DNSD_ERROR, "%u of %zu zone%s cannot be served: the lines "
+        base_log(LOG_ERR, "%u of %zu zone%s cannot be served: the lines "
                  "above say why; reload when that is mended", faults,
                  d->state->config->zones,
                  dnsd_plural(d->state->config->zones));
@@ -419,14 +419,14 @@ bool dnsd_run(const char *path)
     if (begun) {
         size_t zones = d.state->config->zones;
 
-        dnsd_log(DNSD_NOTICE, "serving %zu zone%s with %u thread%s", zones,
+        base_log(LOG_NOTICE, "serving %zu zone%s with %u thread%s", zones,
                  dnsd_plural(zones), d.pool.started,
                  dnsd_plural(d.pool.started));
         dnsd_systemd_notify("READY=1\nSTATUS=Serving");
         loop(&d);
         dnsd_systemd_notify("STOPPING=1");
     } else if (*error.text) {
-        dnsd_log(DNSD_ERROR, "%s", error.text);
+        base_log(LOG_ERR, "%s", error.text);
     }
     stop(&d);
     return begun;

@@ -5,8 +5,9 @@
  *     vmmnet-dnsd [--trace] [CONFIG]
  *     vmmnet-dnsd --check [CONFIG]
  *     vmmnet-dnsd show [--json] [--control PATH]
- *     vmmnet-dnsd reload|metrics [--control PATH]
- *     vmmnet-dnsd refresh|retransfer ZONE [--control PATH]
+ *     vmmnet-dnsd reload [ZONE] [--control PATH]
+ *     vmmnet-dnsd metrics [--control PATH]
+ *     vmmnet-dnsd notify|refresh|retransfer ZONE [--control PATH]
  *     vmmnet-dnsd --version
  */
 #include <signal.h>
@@ -14,8 +15,8 @@
 
 #include "base/args.h"
 #include "base/control.h"
+#include "base/log.h"
 #include "dnsd/server/daemon.h"
-#include "dnsd/server/host/log.h"
 #include "net/dns/wire/wire.h"
 
 #define NAME            "vmmnet-dnsd"
@@ -23,13 +24,14 @@
 #define DEFAULT_CONTROL "/run/vmmnet-dns/control.sock"
 
 static const char *control = DEFAULT_CONTROL;
-static bool is_check, as_json;
+static bool is_check, is_traced, as_json;
 
 static const ArgOption serve_options[] = {
     { .name = "check", .to = &is_check,
       .help = "print the errors in CONFIG and its images, and serve nothing" },
-    { .name = "trace", .to = &dnsd_is_traced,
-      .help = "log each change of a connection's state" },
+    { .name = "trace", .to = &is_traced,
+      .help = "begin with the log level debug: each change of a connection's "
+              "state" },
     { 0 },
 };
 
@@ -44,17 +46,16 @@ static int serve(char **words, size_t count)
 {
     const char *config = count ? words[0] : DEFAULT_CONFIG;
 
+    base_log_begin(NAME);
+    if (is_traced) {
+        base_log_set_level("debug");
+    }
     return is_check ? !dnsd_check(config) : !dnsd_run(config);
 }
 
 static int show(char **words, size_t count)
 {
     return base_control_show(NAME, control, as_json ? "show json" : "show");
-}
-
-static int reload(char **words, size_t count)
-{
-    return base_control_show(NAME, control, "reload");
 }
 
 static int metrics(char **words, size_t count)
@@ -74,6 +75,17 @@ static int ask_of_zone(const char *word, const char *zone)
     dns_name_to_text(&name, text);
     snprintf(request, sizeof(request), "%s %s", word, text);
     return base_control_show(NAME, control, request);
+}
+
+static int reload(char **words, size_t count)
+{
+    return count ? ask_of_zone("reload", words[0])
+                 : base_control_show(NAME, control, "reload");
+}
+
+static int notify(char **words, size_t count)
+{
+    return ask_of_zone("notify", words[0]);
 }
 
 static int refresh(char **words, size_t count)
@@ -104,8 +116,11 @@ static const ArgCommand commands[] = {
     { .name = "show", .usage = "[--json] [--control PATH]",
       .summary = "show the zones of the server and their state",
       .options = json_option, .shared = control_options, .run = show },
-    COMMAND(reload, 0, "make the server read CONFIG again", ""),
+    { .name = "reload", .usage = "[ZONE] [--control PATH]",
+      .summary = "make the server read CONFIG again, or only the image of ZONE",
+      .options = control_options, .most = 1, .run = reload },
     COMMAND(metrics, 0, "print the metrics of the server", ""),
+    COMMAND(notify, 1, "send NOTIFY to the secondaries of ZONE", "ZONE "),
     COMMAND(refresh, 1, "ask the primaries of ZONE for a newer one", "ZONE "),
     COMMAND(retransfer, 1, "take ZONE from a primary, whatever its serial",
             "ZONE "),
@@ -115,7 +130,7 @@ int main(int argc, char **argv)
 {
     static const ArgCommand *const all[] = {
         &commands[0], &commands[1], &commands[2], &commands[3], &commands[4],
-        &commands[5], NULL,
+        &commands[5], &commands[6], NULL,
     };
     static const ArgProgram program = { .name = NAME, .commands = all };
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* JSON strings, RFC 8259, and error messages */
 #include <stdarg.h>
+#include <stdlib.h>
 
+#include "base/json.h"
 #include "dnsd/zone/commands.h"
 #include "dnsd/zone/json.h"
 
@@ -9,17 +11,10 @@
 
 void json_string(FILE *out, const char *text)
 {
-    fputc('"', out);
-    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
-        if (*at == '"' || *at == '\\') {
-            fprintf(out, "\\%c", *at);
-        } else if (*at < 0x20 || *at > 0x7e) {
-            fprintf(out, "\\u%04x", *at);
-        } else {
-            fputc(*at, out);
-        }
-    }
-    fputc('"', out);
+    char *string = base_json_string(text);
+
+    fputs(string, out);
+    free(string);
 }
 
 int reject(const char *command, bool json, const char *format, ...)

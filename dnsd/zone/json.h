@@ -6,12 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/**
- * json_string: write a string in quotes, with escapes
- *
- * Octets that are not ASCII, which paths may have, are treated as Latin-1, so
- * that the output is always valid JSON.
- */
+/** json_string: write a string (base/json.h) */
 void json_string(FILE *out, const char *text);
 
 /**

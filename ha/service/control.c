@@ -20,13 +20,13 @@ struct Mip6HaControl {
     const Mip6Agent *agent;
 };
 
-static bool more(void *state, BaseControlClient *c)
+static BaseControlPart more(void *state, BaseControlClient *c)
 {
     g_autoptr(GString) out = g_string_new(NULL);
     bool is_last = !mip6_show_more(state, out);
 
     base_control_write(c, out->str, out->len);
-    return !is_last;
+    return is_last ? BASE_CONTROL_LAST : BASE_CONTROL_MORE;
 }
 
 static void end(void *state)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <arpa/inet.h>
 
+#include "base/json.h"
 #include "hostd/core/show.h"
 
 static const char *const places[] = {
@@ -28,17 +29,11 @@ void hostd_show_text(const HostdRegistry *r, GString *out)
     }
 }
 
-/* Text of a line: it is UTF-8 without control characters. */
 static void json_text(const char *text, GString *out)
 {
-    g_string_append_c(out, '"');
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\') {
-            g_string_append_c(out, '\\');
-        }
-        g_string_append_c(out, *text);
-    }
-    g_string_append_c(out, '"');
+    g_autofree char *string = base_json_string(text);
+
+    g_string_append(out, string);
 }
 
 static void json_vm(const HostdVm *vm, GString *out)

@@ -106,9 +106,9 @@ class World:
         of, name = re.match(r"journalctl -([tu]) (\S+) -o cat$", step.command).groups()  # type: ignore[union-attr]
         machine = self.machines[step.where]
         if of == "u":
-            # GLib gives journald the text alone.
+            # The journal has the text without the program's name.
             written = bare.log(machine, bare.HOSTD).read_text()
-            return re.sub(r"^\S+-Message: [\d:.]+: ", "", written, flags=re.M).splitlines()
+            return re.sub(r"^vmmnet-hostd: ", "", written, flags=re.M).splitlines()
         lines = (line.partition(": ") for line in machine.log())
         return [text for tag, _, text in lines if tag.startswith(f"{name}[")]
 

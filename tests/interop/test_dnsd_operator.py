@@ -75,6 +75,14 @@ def test_states_of_a_connection_are_traced(world: World) -> None:
             lambda: re.findall(r"connection \d+: (.*)", server.log.read_text()) == changes,
             "the changes",
         )
+        server.stop()
+        server.start()
+        assert server.ask("log debug") == "log level debug\n"
+        before = server.log.read_text()
+        _dig(world, "+tcp", "www.example")
+        wait.until(
+            lambda: "ended -> free" in server.log.read_text().removeprefix(before), "the changes"
+        )
 
 
 #: What dig can be made to send, and what it then says.
@@ -507,6 +515,33 @@ def test_zones_come_and_go(world: World) -> None:
         assert world.udp(query()).rcode() == dns.rcode.SERVFAIL
 
 
+def test_reload_of_one_zone(world: World) -> None:
+    """It opens the image again; the configuration and other zones stay as they are."""
+
+    def serial(name: str) -> int:
+        return int(world.udp(query(name, "SOA")).answer[0][0].serial)
+
+    image = dns_room.compile_zone("new", ZONE.format(serial=7), world.folder / "new.vzi")
+    zones = [{"name": "example", "image": str(world.folder / "example.vzi")}]
+    with world.dnsd() as server:
+        server.configure({"zones": [*zones, {"name": "new", "image": str(image)}]})
+        server.reload()
+        world.image(2)
+        dns_room.compile_zone("new", ZONE.format(serial=8), image)
+        server.configure({"zones": []})
+        assert server.ask("reload Example.") == "Example.: serial 2\n"
+        assert (serial("example"), serial("new")) == (2, 7)
+        image.write_bytes(b"no image")
+        with pytest.raises(Refused, match="'.*new.vzi' cannot be used; the log says why"):
+            server.ask("reload new")
+        assert (serial("example"), serial("new")) == (2, 7)
+        for request in ("reload other", "notify other"):
+            with pytest.raises(Refused, match="'other' is no zone here"):
+                server.ask(request)
+        with pytest.raises(Refused, match="example: it has no 'notify' in "):
+            server.ask("notify example")
+
+
 def test_no_server(world: World) -> None:
     """Commands to a server that does not run say that, and where they looked."""
     control = world.folder / "none.sock"
@@ -516,6 +551,8 @@ def test_no_server(world: World) -> None:
         ["metrics"],
         ["refresh", "example"],
         ["retransfer", "example"],
+        ["notify", "example"],
+        ["reload", "example"],
     ):
         command: list[str | Path] = [dns_room.program("vmmnet-dnsd"), *words, "--control", control]
         done = subprocess.run(command, capture_output=True, text=True, timeout=wait.PATIENCE)

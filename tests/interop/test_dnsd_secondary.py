@@ -161,7 +161,9 @@ def test_copy(world: World, name: str) -> None:
         assert (shown["zone"], shown["role"], shown["state"]) == ("example", "secondary", "served")
         assert shown["serial"] == 3 and not shown["asking"] and not shown["failures"]
         assert 0 < shown["refresh-in"] < shown["expires-in"]
-        assert "zone example secondary served serial 3 refresh in " in server.ask("show")
+        assert shown["primaries"] == [{"address": CLIENT, "serial": 3}] and shown["journal"]
+        assert "last-error" not in shown and shown["image"].endswith("/example.vzi")
+        assert re.search(r"zone example secondary served serial 3 journal \d+ refresh in ", server.ask("show"))
         server.kill()
         primary.stop()
         server.start()
@@ -169,6 +171,10 @@ def test_copy(world: World, name: str) -> None:
         wait.until(
             lambda: server.metric('transfers_in_failed_total{reason="connect"}'), "the failure"
         )
+        error = f"nothing from {CLIENT}: no connection: "
+        (shown,) = json.loads(server.ask("show json"))["zones"]
+        assert shown["last-error"].startswith(error) and shown["primaries"] == [{"address": CLIENT}]
+        assert f"primary example {CLIENT}\nerror example {error}" in server.ask("show")
         assert _answer(world, "v3.example", "A") and not _answer(world, "v2.example", "A")
         primary.replace(_text(4))
         primary.start()

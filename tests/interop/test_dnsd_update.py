@@ -304,6 +304,12 @@ def test_bind_as_secondary(world: World) -> None:
         assert _nsupdate(world, "update add new.example 60 A 192.0.2.99").returncode == 0
         wait.until(lambda: has("new.example", "192.0.2.99"), "the change")
         assert "received notify for zone 'example'" in log.read_text()
+        taken = server.metric('notifies_out_total{result="taken"}')
+        said = server.ask("notify example")
+        assert said.endswith(" to 1 server\n") and said.startswith("example: serial ")
+        wait.until(
+            lambda: server.metric('notifies_out_total{result="taken"}') > taken, "the answer"
+        )
         begun = f"IXFR to {CLIENT} with the key {KEY}"
         wait.until(
             lambda: re.search(f"{begun}: [0-9]+ octets", server.log.read_text()),

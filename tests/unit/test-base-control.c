@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "base/control.h"
+#include "base/json.h"
 #include "base/listener.h"
+#include "base/log.h"
 
 #define PARTS       100u
 #define PART_LEN    5000u
@@ -42,13 +44,13 @@ static bool refuse(void *opaque, BaseControlClient *c, char **words,
     return base_control_fail(c, "first\nlast\n");
 }
 
-static bool part(void *state, BaseControlClient *c)
+static BaseControlPart part(void *state, BaseControlClient *c)
 {
     g_autofree char *text = g_strnfill(PART_LEN - 1, 'x');
     Daemon *d = state;
 
     base_control_printf(c, "%s\n", text);
-    return ++d->parts < PARTS;
+    return ++d->parts < PARTS ? BASE_CONTROL_MORE : BASE_CONTROL_LAST;
 }
 
 static void part_end(void *state)
@@ -203,11 +205,82 @@ static void test_lines(Daemon *d, gconstpointer data)
                  "error echo: 'c' is unexpected\n"
                  "error refuse: 'x' is unexpected\n");
     say(d, fd, "echoes\n\necho \x01\necho 1 2 3 4 5 6 7 8 9\n");
-    assert_heard(fd, "error 'echoes' is not one of echo, refuse, parts\n"
-                 "error '' is not one of echo, refuse, parts\n"
+    assert_heard(fd, "error 'echoes' is not one of log, echo, refuse, parts\n"
+                 "error '' is not one of log, echo, refuse, parts\n"
                  "error echo: this is no line of at most 8 words\n"
                  "error echo: this is no line of at most 8 words\n");
     close(fd);
+}
+
+static void test_log(Daemon *d, gconstpointer data)
+{
+    int fd = client_new(d);
+
+    say(d, fd, "log\nlog debug\n");
+    assert_heard(fd, "log level notice\nok\nlog level debug\nok\n");
+    g_assert_true(base_log_has(LOG_DEBUG));
+    say(d, fd, "log loud\nlog emerg\nlog error\n");
+    assert_heard(fd, "error log: 'loud' is not error, warning, notice or debug\n"
+                 "error log: 'emerg' is not error, warning, notice or debug\n"
+                 "log level error\nok\n");
+    g_assert_false(base_log_has(LOG_WARNING));
+    g_assert_true(base_log_set_level("notice"));
+    close(fd);
+}
+
+static void log_all(void)
+{
+    base_log_begin("test");
+    base_log(LOG_NOTICE, "notice %d", 1);
+    base_debug("debug");
+    g_debug("debug");
+    g_message("message");
+    g_assert_true(base_log_set_level("warning"));
+    base_log(LOG_NOTICE, "notice 2");
+    base_log(LOG_WARNING, "warning");
+    base_log(LOG_ERR, "%*s", 5000, "long");
+}
+
+static void test_log_lines(void)
+{
+    g_autofree char *stream = NULL, *blanks = g_strnfill(4088, ' ');
+    g_autofree char *lines = g_strdup_printf(
+        "test: notice 1\ntest: message\ntest: warning\ntest: %s\n", blanks);
+    struct stat at;
+
+    if (g_test_subprocess()) {
+        if (!fstat(STDERR_FILENO, &at) && g_getenv("TEST_JOURNAL")) {
+            stream = g_strdup_printf("%" G_GUINT64_FORMAT ":%" G_GUINT64_FORMAT,
+                                     (guint64)at.st_dev, (guint64)at.st_ino);
+            g_setenv("JOURNAL_STREAM", stream, true);
+        }
+        log_all();
+        return;
+    }
+    /* That of a parent, whose standard error is not ours */
+    g_setenv("JOURNAL_STREAM", "1:1", true);
+    g_test_trap_subprocess(NULL, 0, 0);
+    g_test_trap_assert_passed();
+    g_test_trap_assert_stderr(lines);
+    g_setenv("TEST_JOURNAL", "1", true);
+    g_test_trap_subprocess(NULL, 0, 0);
+    g_test_trap_assert_passed();
+    g_test_trap_assert_stderr("<5>notice 1\n<5>message\n<4>warning\n<3> *\n");
+}
+
+static void assert_json(const char *text, const char *expected)
+{
+    g_autofree char *string = base_json_string(text);
+
+    g_assert_cmpstr(string, ==, expected);
+}
+
+static void test_json(void)
+{
+    assert_json("", "\"\"");
+    assert_json("a\\255\"b\n\x7f", "\"a\\\\255\\\"b\\u000a\\u007f\"");
+    assert_json("\xc3\xbc", "\"\xc3\xbc\"");
+    assert_json("\xfc", "\"\\u00fc\"");
 }
 
 static void test_half_a_line(Daemon *d, gconstpointer data)
@@ -420,6 +493,9 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     ADD("lines", plain_ops, test_lines);
+    ADD("log", plain_ops, test_log);
+    g_test_add_func("/base/log", test_log_lines);
+    g_test_add_func("/base/json", test_json);
     ADD("half", plain_ops, test_half_a_line);
     ADD("long", plain_ops, test_long_line);
     ADD("slow", plain_ops, test_slow_reader);

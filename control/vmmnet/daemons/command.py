@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``vmmnet show`` and ``vmmnet metrics``: one daemon, or all that run on this host."""
+"""``vmmnet show``, ``metrics`` and ``log``: one daemon, or all that run on this host."""
 
 from __future__ import annotations
 
@@ -28,6 +28,16 @@ Print the counters of vmmnet-hostd, vmmnet-ha or vmmnet-dnsd in Prometheus' text
 format; without a name, those of all that run here. The controller of CVSW and
 the agent of HostVLAN serve theirs over HTTP.
 """
+_LOG = """\
+Print how much vmmnet-hostd, vmmnet-ha or vmmnet-dnsd write to their log, or
+change it while they run.
+
+  vmmnet log                   the level of each
+  vmmnet log dnsd debug        have one of them tell more, until it is restarted
+"""
+#: Daemons without a control socket
+_PYTHON = ("cvsw", "hostvlan")
+_LEVELS = ("error", "warning", "notice", "debug")
 
 
 def add_commands(rooms: argparse._SubParsersAction[Parser]) -> None:
@@ -35,6 +45,7 @@ def add_commands(rooms: argparse._SubParsersAction[Parser]) -> None:
     for name, run, brief, text in (
         ("show", run_show, "what the daemons of this host have", _SHOW),
         ("metrics", run_metrics, "what the daemons of this host have counted", _METRICS),
+        ("log", run_log, "how much the daemons of this host log", _LOG),
     ):
         parser = subcommand(rooms, name, run, brief, text)
         parser.set_defaults(execute=execute)
@@ -46,6 +57,8 @@ def add_commands(rooms: argparse._SubParsersAction[Parser]) -> None:
             choices=[each.name for each in DAEMONS],
             help=listed,
         )
+        if run is run_log:
+            parser.add_argument("level", metavar="LEVEL", nargs="?", choices=_LEVELS)
         parser.add_argument(
             "--path", metavar="PATH", type=Path, help="its socket, if it is not the default one"
         )
@@ -59,7 +72,9 @@ def execute(given: argparse.Namespace) -> int:
         return refuse(given, given.parser.prog.rpartition(" ")[2], str(error))
 
 
-def _asked(given: argparse.Namespace, how: str) -> Iterator[tuple[Daemon, Any]]:
+def _asked(
+    given: argparse.Namespace, ask: Callable[[Daemon, Path], Any]
+) -> Iterator[tuple[Daemon, Any]]:
     """Those that run, or the one that is named, each with its answer.
 
     One of several that does not answer is told on standard error.  Raises Refused.
@@ -70,9 +85,8 @@ def _asked(given: argparse.Namespace, how: str) -> Iterator[tuple[Daemon, Any]]:
     running = 0
     for each in named or DAEMONS:
         path = given.path or each.path
-        ask: Callable[[Path], Any] = getattr(each, how)
         try:
-            answer = ask(path)
+            answer = ask(each, path)
         except NotRunning as error:
             if named:
                 raise Refused(f"{each.name} does not run: {error}") from None
@@ -91,10 +105,10 @@ def _asked(given: argparse.Namespace, how: str) -> Iterator[tuple[Daemon, Any]]:
 def run_show(given: argparse.Namespace) -> int:
     """``show [DAEMON]``."""
     if given.json:
-        answers = {each.name: value for each, value in _asked(given, "value")}
+        answers = {each.name: value for each, value in _asked(given, lambda each, path: each.value(path))}
         output.print_json(answers[given.daemon] if given.daemon else answers)
         return Status.DONE
-    for each, text in _asked(given, "text"):
+    for each, text in _asked(given, lambda each, path: each.text(path)):
         if given.daemon:
             print(text, end="")
         else:
@@ -105,11 +119,25 @@ def run_show(given: argparse.Namespace) -> int:
 
 def run_metrics(given: argparse.Namespace) -> int:
     """``metrics [DAEMON]``."""
-    if given.daemon in ("cvsw", "hostvlan"):
+    if given.daemon in _PYTHON:
         raise Refused(f"{given.daemon} serves its metrics over HTTP")
-    texts = {each.name: text for each, text in _asked(given, "metrics") if text is not None}
+    asked = _asked(given, lambda each, path: each.metrics(path))
+    texts = {each.name: text for each, text in asked if text is not None}
     if given.json:
         output.print_json(texts)
     else:
         print("".join(texts.values()), end="")
+    return Status.DONE
+
+
+def run_log(given: argparse.Namespace) -> int:
+    """``log [DAEMON [LEVEL]]``."""
+    if given.daemon in _PYTHON:
+        raise Refused(f"{given.daemon} logs all that it has to tell")
+    asked = _asked(given, lambda each, path: each.log(path, given.level))
+    levels = {each.name: text.split()[-1] for each, text in asked if text is not None}
+    if given.json:
+        output.print_json(levels)
+    else:
+        print("".join(f"{name} {level}\n" for name, level in levels.items()), end="")
     return Status.DONE

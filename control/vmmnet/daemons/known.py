@@ -36,6 +36,10 @@ class Daemon(ABC):
         """Its counters in Prometheus' text format; None: it has none here."""
         return None
 
+    def log(self, _: Path, level: str | None) -> str | None:
+        """The level of its log, a line, after a change to one; None: it has none here."""
+        return None
+
 
 class _Socket(Daemon):
     """One with a control socket (docs/control.md)."""
@@ -48,6 +52,9 @@ class _Socket(Daemon):
 
     def metrics(self, path: Path) -> str | None:
         return controlsocket.ask(path, "metrics")
+
+    def log(self, path: Path, level: str | None) -> str | None:
+        return controlsocket.ask(path, "log" if level is None else f"log {level}")
 
 
 class _Cvsw(Daemon):

@@ -158,6 +158,7 @@ DnsdConfig *dnsd_config_read(const char *path, const char *text, size_t len,
     };
 
     config->memory = memory;
+    config->users = 1;
     set_defaults(config);
     if (!config_read(&r, text, len, top_keys, config)) {
         dnsd_config_free(config);
@@ -166,9 +167,15 @@ DnsdConfig *dnsd_config_read(const char *path, const char *text, size_t len,
     return config;
 }
 
+DnsdConfig *dnsd_config_ref(DnsdConfig *config)
+{
+    config->users++;
+    return config;
+}
+
 void dnsd_config_free(DnsdConfig *config)
 {
-    if (config) {
+    if (config && !--config->users) {
         config_memory_free(config->memory);
     }
 }

@@ -18,6 +18,10 @@
 DnsdConfig *dnsd_config_read(const char *path, const char *text, size_t len,
                              DnsdErrors *errors);
 
+/** dnsd_config_ref: one more server state has it; returns @config */
+DnsdConfig *dnsd_config_ref(DnsdConfig *config);
+
+/** dnsd_config_free: the last one that has it frees it */
 void dnsd_config_free(DnsdConfig *config);
 
 /**

@@ -151,6 +151,7 @@ typedef struct DnsdConfig {
     size_t zones;
     DnsdZoneConfig *zone;       /* in the order of the file */
     ConfigMemory *memory;    /* holds all that pointers point to */
+    unsigned users;             /* server states; dnsd_config_ref() */
 } DnsdConfig;
 
 typedef ConfigErrors DnsdErrors;

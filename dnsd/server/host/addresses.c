@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "dnsd/server/core/local.h"
 #include "dnsd/server/host/addresses.h"
-#include "dnsd/server/host/log.h"
 
 typedef struct Address {
     DnsdListen at;
@@ -138,11 +138,11 @@ static void set_missing(Address *address, bool is_missing)
     }
     address->is_missing = is_missing;
     if (is_missing) {
-        dnsd_log(DNSD_WARNING, "server.listen: %s is no address of this host "
+        base_log(LOG_WARNING, "server.listen: %s is no address of this host "
                  "any more; queries to it cannot come: waiting for it",
                  address->at.text);
     } else {
-        dnsd_log(DNSD_NOTICE, "server.listen: %s is an address of this host",
+        base_log(LOG_NOTICE, "server.listen: %s is an address of this host",
                  address->at.text);
     }
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dnsd/server/host/log.h"
+#include "base/log.h"
 #include "dnsd/server/host/sockets.h"
 
 #define BACKLOG         1024
@@ -118,7 +118,7 @@ static bool open_one(DnsdSocket *s, const DnsdListen *listen_at,
     s->is_bound = dnsd_sockets_bind(s->fd, listen_at, &is_early);
     if (!s->is_bound && s->is_of_device && errno == ENODEV) {
         if (is_probe && !s->is_stream) {
-            dnsd_log(DNSD_WARNING, "server.listen: %s: there is no interface "
+            base_log(LOG_WARNING, "server.listen: %s: there is no interface "
                      "'%s' yet: waiting for it", listen_at->text,
                      listen_at->device);
         }
@@ -129,7 +129,7 @@ static bool open_one(DnsdSocket *s, const DnsdListen *listen_at,
                             listen_at->text, protocol);
     }
     if (is_early && is_probe) {
-        dnsd_log(DNSD_WARNING, "server.listen: %s (%s) is not an address of "
+        base_log(LOG_WARNING, "server.listen: %s (%s) is not an address of "
                  "this host yet: waiting for it; if a VRF has it, name the "
                  "VRF as 'ADDRESS%%VRF'", listen_at->text, protocol);
     }

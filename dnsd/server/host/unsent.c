@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "dnsd/server/host/log.h"
+#include "base/log.h"
 #include "dnsd/server/host/unsent.h"
 
 #define PAUSE_S     60
@@ -34,7 +34,7 @@ void dnsd_unsent_tell(uint64_t now_s)
     }
     logged = now;
     next_s = now_s + PAUSE_S;
-    dnsd_log(DNSD_WARNING, "%" PRIu64 " repl%s over UDP could not be sent; "
+    base_log(LOG_WARNING, "%" PRIu64 " repl%s over UDP could not be sent; "
              "the last one: %s", fresh, fresh == 1 ? "y" : "ies",
              strerror(atomic_load(&last)));
 }

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "dnsd/server/host/log.h"
+#include "base/log.h"
 #include "dnsd/server/secondary/fetch.h"
 #include "dnsd/server/secondary/fresh.h"
 #include "dnsd/server/secondary/line.h"
@@ -150,7 +150,10 @@ static DnsXfrState ask_once(Talk *t, DnsXfrAsk ask)
     }
     state = converse(t, f->in);
     f->octets += dns_xfr_in_len(f->in);
-    f->got = dns_xfr_in_serial(f->in);
+    if (state != DNS_XFR_FAILED && state != DNS_XFR_AGAIN) {
+        f->has_got = true;
+        f->got = dns_xfr_in_serial(f->in);
+    }
     return state;
 }
 
@@ -175,7 +178,7 @@ static DnsXfrState give_up_ixfr(Talk *t)
     char name[DNS_NAME_TEXT_MAX];
 
     dns_name_to_text(&t->fetch->zone, name);
-    dnsd_log(DNSD_NOTICE, "zone %s: AXFR instead of IXFR from %s: %s", name,
+    base_log(LOG_NOTICE, "zone %s: AXFR instead of IXFR from %s: %s", name,
              t->fetch->primary.at.text, t->fetch->why);
     dnsd_line_close(&t->line);
     return open_line(t) ? ask_on(t, DNS_XFR_ASK_AXFR) : DNS_XFR_FAILED;
@@ -208,7 +211,7 @@ static void end_current(DnsdFetch *f)
     f->end = DNSD_FETCH_CURRENT;
     if (ret) {
         dns_name_to_text(&f->zone, name);
-        dnsd_log(DNSD_WARNING, "zone %s: '%s.time' cannot be written: %s: "
+        base_log(LOG_WARNING, "zone %s: '%s.time' cannot be written: %s: "
                  "after a restart the zone will expire too early", name,
                  f->image, strerror(-ret));
     }

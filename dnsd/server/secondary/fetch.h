@@ -39,7 +39,8 @@ typedef struct DnsdFetch {
     DnsXfrReason reason;
     bool is_cut;                /* by an interface of this host */
     char why[160];
-    uint32_t got;               /* the new serial */
+    bool has_got;               /* the primary has told its serial: */
+    uint32_t got;
     uint64_t octets;
     DnsXfrIn *in;
 } DnsdFetch;

@@ -62,5 +62,19 @@ void dnsd_secondaries_status(const DnsdSecondaries *all, const DnsName *name,
         status->refresh_s = report_left(timers->next, now);
         status->expire_s = report_left(timers->fresh + timers->expire, now);
         status->success = (*at)->success;
+        status->error = (*at)->error;
     }
+}
+
+bool dnsd_secondaries_heard(const DnsdSecondaries *all, const DnsName *name,
+                            size_t which, uint32_t *serial)
+{
+    DnsdCopy **at = dnsd_secondaries_find(all, name);
+    const DnsdHeard *heard = at ? (*at)->heard : NULL;
+
+    if (!heard || !heard[which].is_known) {
+        return false;
+    }
+    *serial = heard[which].serial;
+    return true;
 }

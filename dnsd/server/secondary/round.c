@@ -13,7 +13,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "dnsd/server/host/log.h"
+#include "base/log.h"
 #include "dnsd/server/secondary/fresh.h"
 #include "dnsd/server/secondary/line.h"
 #include "dnsd/server/secondary/secondary.h"
@@ -95,13 +95,13 @@ static void end_fetch(DnsdCopy *s)
 
 /* --- how a round ends ----------------------------------------------------- */
 
-static void log_round(const DnsdCopy *s, DnsdLogLevel level,
+static void log_round(const DnsdCopy *s, int level,
                       const char *what)
 {
     char name[DNS_NAME_TEXT_MAX];
 
     dns_name_to_text(&s->name, name);
-    dnsd_log(level, "zone %s: %s", name, what);
+    base_log(level, "zone %s: %s", name, what);
 }
 
 void dnsd_copy_force(DnsdCopy *s, DnsdForce force)
@@ -128,11 +128,11 @@ static void succeed(DnsdCopy *s, uint64_t now)
     s->success = time(NULL);
     if (s->is_cut) {
         s->is_cut = false;
-        log_round(s, DNSD_NOTICE, "a primary answers again");
+        log_round(s, LOG_NOTICE, "a primary answers again");
     }
     s->has_news = false;
     if (atomic_exchange(&s->dyn->has_expired, false)) {
-        log_round(s, DNSD_NOTICE, "is confirmed, and served again");
+        log_round(s, LOG_NOTICE, "is confirmed, and served again");
     }
     if (dnsd_secondary_soa(s->dyn, &soa)) {
         dns_secondary_current(&s->timers, &soa, now, jitter());
@@ -175,13 +175,25 @@ static void end_one(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
 
 /* --- results -------------------------------------------------------------- */
 
-static void log_failure(const DnsdCopy *s)
+static void hear_serial(DnsdCopy *s)
+{
+    if (s->heard && s->fetch->has_got) {
+        s->heard[s->at] = (DnsdHeard) { true, s->fetch->got };
+    }
+}
+
+/* Keep the reason for the status.  Log it if @is_news. */
+static void tell_failure(DnsdCopy *s, bool is_news)
 {
     char text[256];
 
     snprintf(text, sizeof(text), "nothing from %s: %s",
              s->fetch->primary.at.text, s->fetch->why);
-    log_round(s, DNSD_WARNING, text);
+    free(s->error);
+    s->error = strdup(text);
+    if (is_news) {
+        log_round(s, LOG_WARNING, text);
+    }
 }
 
 /* Where an interface is missing, primaries are asked all the time. */
@@ -189,9 +201,7 @@ static void count_failure(DnsdSecondaries *all, DnsdCopy *s)
 {
     all->ended[DNSD_IN_FAILED]++;
     all->failed[s->fetch->reason]++;
-    if (!s->fetch->is_cut || !s->is_cut) {
-        log_failure(s);
-    }
+    tell_failure(s, !s->fetch->is_cut || !s->is_cut);
     s->is_cut |= s->fetch->is_cut;
 }
 
@@ -214,11 +224,11 @@ static void take(DnsdSecondaries *all, DnsdCopy *s, DnsdTransferEnd how,
              " octets", dns_store_serial(s->dyn->store),
              how == DNSD_IN_AXFR ? "AXFR" : "IXFR", s->fetch->primary.at.text,
              s->fetch->octets);
-    log_round(s, DNSD_NOTICE, text);
+    log_round(s, LOG_NOTICE, text);
     if (ret) {
         snprintf(text, sizeof(text), "the time of this cannot be kept: %s",
                  strerror(-ret));
-        log_round(s, DNSD_WARNING, text);
+        log_round(s, LOG_WARNING, text);
     }
     end_fetch(s);
     dnsd_notifier_look(all->notifier, all->state->keyring->keys, s->config,
@@ -236,7 +246,7 @@ static void tell_dropped(const DnsdCopy *s)
                  "nothing that the name has: not taken", dropped,
                  dropped == 1 ? "" : "s", s->fetch->primary.at.text,
                  dropped == 1 ? "s" : "");
-        log_round(s, DNSD_WARNING, text);
+        log_round(s, LOG_WARNING, text);
     }
 }
 
@@ -288,6 +298,7 @@ static void take_changes(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
 
 void dnsd_round_settle(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
 {
+    hear_serial(s);
     switch (s->fetch->end) {
     case DNSD_FETCH_FAILED:
         round_fail(all, s, now);
@@ -311,7 +322,7 @@ void dnsd_round_settle(DnsdSecondaries *all, DnsdCopy *s, uint64_t now)
 static void expire(DnsdCopy *s)
 {
     atomic_store(&s->dyn->has_expired, true);
-    log_round(s, DNSD_ERROR, "has expired, as no primary has confirmed it: "
+    log_round(s, LOG_ERR, "has expired, as no primary has confirmed it: "
               "queries are answered SERVFAIL");
 }
 
@@ -361,7 +372,7 @@ static void look_for_device(const DnsdSecondaries *all, DnsdCopy *s,
 
     if (is_gone != s->is_gone) {
         s->is_gone = is_gone;
-        log_round(s, is_gone ? DNSD_WARNING : DNSD_NOTICE, is_gone
+        log_round(s, is_gone ? LOG_WARNING : LOG_NOTICE, is_gone
                   ? "the interface of its primaries is not there: waiting for "
                     "it" : "the interface of its primaries is there");
         s->is_cut = true;

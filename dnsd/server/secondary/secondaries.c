@@ -51,6 +51,8 @@ static void free_one(DnsdCopy *s)
     dnsd_keyring_unref(s->keyring);
     dnsd_fetch_free(s->fetch);
     dnsd_dynzone_unref(s->dyn);
+    free(s->heard);
+    free(s->error);
     free(s);
 }
 
@@ -75,6 +77,7 @@ static DnsdCopy *make_one(const DnsdZoneConfig *config, DnsdDynZone *dyn,
         s->name = config->name;
         s->config = config;
         s->dyn = dnsd_dynzone_ref(dyn);
+        s->heard = calloc(config->primaries, sizeof(*s->heard));
         begin_one(s, now);
     }
     return s;
@@ -124,6 +127,8 @@ static void keep(DnsdCopy *s, const DnsdZoneConfig *config, uint64_t now)
     if (!has_same_primaries(s->config, config)) {
         drop_fetch(s, now);
         s->at = 0;
+        free(s->heard);
+        s->heard = calloc(config->primaries, sizeof(*s->heard));
         dns_secondary_notify(&s->timers, false, 0, now);
     }
     s->config = config;

@@ -69,11 +69,21 @@ typedef struct DnsdCopyStatus {
     uint64_t refresh_s;         /* until the primaries are asked */
     uint64_t expire_s;          /* until it expires; 0: it has */
     uint64_t success;           /* time of the last one, since 1970; 0: none */
+    const char *error;          /* of the last attempt that failed, or NULL */
 } DnsdCopyStatus;
 
 /** dnsd_secondaries_status: of the zone with this name */
 void dnsd_secondaries_status(const DnsdSecondaries *all, const DnsName *name,
                              DnsdCopyStatus *status);
+
+/**
+ * dnsd_secondaries_heard: the serial that a primary of a zone has told
+ * @which: its place in the configuration
+ *
+ * Returns: false if it is not known.
+ */
+bool dnsd_secondaries_heard(const DnsdSecondaries *all, const DnsName *name,
+                            size_t which, uint32_t *serial);
 
 /**
  * dnsd_secondaries_metrics: metrics of transfers, NOTIFY, and last successes

@@ -16,6 +16,12 @@ typedef enum DnsdForce {
                                        the one that replaces it */
 } DnsdForce;
 
+/* What was last heard from a primary */
+typedef struct DnsdHeard {
+    bool is_known;                  /* it has told this serial: */
+    uint32_t serial;
+} DnsdHeard;
+
 /* One secondary zone */
 typedef struct DnsdCopy {
     struct DnsdCopy *next;     /* in the list of removed ones */
@@ -29,6 +35,8 @@ typedef struct DnsdCopy {
     /* A round asks one primary after the other */
     size_t at;
     size_t tried;
+    DnsdHeard *heard;               /* parallel to config->primary; or NULL */
+    char *error;                    /* of the last attempt that failed */
     bool has_current;               /* a primary has our serial */
     bool has_news;                  /* NOTIFY has announced this serial: */
     uint32_t news;

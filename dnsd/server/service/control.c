@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "dnsd/server/host/log.h"
+#include "base/log.h"
 #include "dnsd/server/serve/options.h"
 #include "dnsd/server/service/control.h"
 #include "dnsd/update/update.h"
@@ -123,7 +123,7 @@ static void log_refused(DnsdControl *c, const Case *one,
         c->refusals.count[DNSD_REFUSED_UPDATE]++;
         dns_name_to_text(&one->tsig.key->name, key);
         dns_name_to_text(&one->config->name, zone);
-        dnsd_log(DNSD_WARNING, "zone %s: an update by %s gets RCODE %u: %s",
+        base_log(LOG_WARNING, "zone %s: an update by %s gets RCODE %u: %s",
                  zone, key, result->rcode, result->why);
     }
 }
@@ -242,14 +242,14 @@ static void transfer(DnsdControl *c, Case *one, DnsStore *store)
     }
     describe(one, dns_xfr_out_kind(out), text);
     if (dns_xfr_out_kind(out) != DNS_XFR_SOA) {
-        dnsd_log(DNSD_NOTICE, "%s begins", text);
+        base_log(LOG_NOTICE, "%s begins", text);
     }
     if (!is_stream) {
         len = dns_xfr_out_next(out, c->out, datagram_room(query), c->now);
         dnsd_request_reply(one->request, c->out, len > 0 ? len : 0);
     } else if (!dnsd_transfers_start(c->transfers, one->request, out,
                                      c->state->keyring, text)) {
-        dnsd_log(DNSD_WARNING, "%s: %u transfers are under way", text,
+        base_log(LOG_WARNING, "%s: %u transfers are under way", text,
                  DNSD_TRANSFERS_MAX);
         dns_xfr_out_free(out);
         reply_rcode(c, one, DNS_RCODE_SERVFAIL);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/log.h"
 #include "dnsd/server/host/fault.h"
-#include "dnsd/server/host/log.h"
 #include "dnsd/server/service/file.h"
 #include "dnsd/server/service/dynzone.h"
 #include "dnsd/update/store/merger.h"
@@ -101,7 +101,7 @@ static void retire(void *opaque, void (*release)(void *what), void *what)
 
 static void log_text(void *opaque, const char *text)
 {
-    dnsd_log(DNSD_NOTICE, "%s", text);
+    base_log(LOG_NOTICE, "%s", text);
 }
 
 static const DnsStoreOps ops = { publish, retire, log_text };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dnsd/server/host/log.h"
+#include "base/log.h"
 #include "dnsd/server/service/keyring.h"
 #include "dnsd/server/service/load.h"
 
@@ -84,7 +84,7 @@ static bool add(TsigKeys *to, const DnsdKeyConfig *key, char *error,
                  ? "; right is 'key NAME { algorithm hmac-sha256; "
                    "secret BASE64; };'" : "");
     } else if (tsig_keys_find(to, &key->name)->secret_len < SECRET_FEW) {
-        dnsd_log(DNSD_WARNING, "keys: %.255s: '%.1024s': the secret has %u "
+        base_log(LOG_WARNING, "keys: %.255s: '%.1024s': the secret has %u "
                  "octets, which can be guessed: make one of 32 with "
                  "tsig-keygen", name, path,
                  tsig_keys_find(to, &key->name)->secret_len);

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "dnsd/server/host/log.h"
+#include "base/log.h"
 #include "dnsd/server/service/notifier.h"
 #include "dnsd/update/tsig/tsig.h"
 #include "dnsd/update/xfr/notify.h"
@@ -179,14 +179,14 @@ static void tell_unsent(const DnsdZoneConfig *config, size_t i,
     if (!error && dyn->unsent & 1u << i) {
         dyn->unsent &= ~(1u << i);
         dns_name_to_text(&dyn->origin, name);
-        dnsd_log(DNSD_NOTICE, "zone %s: NOTIFY to %s is sent", name,
+        base_log(LOG_NOTICE, "zone %s: NOTIFY to %s is sent", name,
                  config->secondary[i].at.text);
     } else if (!error) {
         return;
     } else if (error != EAGAIN && !(dyn->unsent & 1u << i)) {
         dyn->unsent |= 1u << i;
         dns_name_to_text(&dyn->origin, name);
-        dnsd_log(DNSD_WARNING, "zone %s: NOTIFY to %s cannot be sent%s%s: %s",
+        base_log(LOG_WARNING, "zone %s: NOTIFY to %s cannot be sent%s%s: %s",
                  name, config->secondary[i].at.text, from ? " from " : "",
                  from ? from->text : "", strerror(error));
     }
@@ -206,7 +206,7 @@ static void end(DnsdNotifier *n, const DnsdZoneConfig *config, size_t i,
         snprintf(why, sizeof(why), how == NOTIFY_REFUSED
                  ? "is answered with RCODE %u" : "is not answered", rcode);
         dns_name_to_text(&dyn->origin, name);
-        dnsd_log(DNSD_WARNING, "zone %s: NOTIFY to %s %s", name,
+        base_log(LOG_WARNING, "zone %s: NOTIFY to %s %s", name,
                  config->secondary[i].at.text, why);
     }
 }
@@ -288,6 +288,13 @@ void dnsd_notifier_look(DnsdNotifier *n, const TsigKeys *keys,
             end(n, config, i, dyn, NOTIFY_UNANSWERED, 0);
         }
     }
+}
+
+void dnsd_notifier_again(DnsdNotifier *n, const TsigKeys *keys,
+                         const DnsdZoneConfig *config, DnsdDynZone *dyn)
+{
+    begin(config, dyn, now_s());
+    dnsd_notifier_look(n, keys, config, dyn);
 }
 
 void dnsd_notifier_look_all(DnsdNotifier *n, const DnsdState *w)

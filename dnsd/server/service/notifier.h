@@ -37,6 +37,10 @@ bool dnsd_notifier_ready(DnsdNotifier *notifier, const DnsdState *state,
 void dnsd_notifier_look(DnsdNotifier *notifier, const TsigKeys *keys,
                         const DnsdZoneConfig *config, DnsdDynZone *dyn);
 
+/** dnsd_notifier_again: notify all secondaries of a zone of its serial now */
+void dnsd_notifier_again(DnsdNotifier *notifier, const TsigKeys *keys,
+                         const DnsdZoneConfig *config, DnsdDynZone *dyn);
+
 /** dnsd_notifier_look_all: the same for all zones */
 void dnsd_notifier_look_all(DnsdNotifier *notifier, const DnsdState *state);
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "dnsd/server/host/log.h"
+#include "base/log.h"
 #include "dnsd/server/service/refusals.h"
 
 #define LINES_MAX   10
@@ -93,12 +93,12 @@ void dnsd_refuse(DnsdRefusals *r, DnsdRefusal kind, const DnsdAddr *from,
     }
     if (kind >= DNSD_REFUSED_BADSIG) {
         dnsd_peer_text(from, name, peer);
-        dnsd_log(DNSD_WARNING, "a request of %s: %s%s", peer, texts[kind],
+        base_log(LOG_WARNING, "a request of %s: %s%s", peer, texts[kind],
                  more);
     } else {
         dnsd_peer_text(from, key, peer);
         dns_name_to_text(name, text);
-        dnsd_log(DNSD_WARNING, "zone %s: %s %s%s", text, texts[kind], peer,
+        base_log(LOG_WARNING, "zone %s: %s %s%s", text, texts[kind], peer,
                  more);
     }
 }

@@ -8,8 +8,8 @@
 #include <sys/epoll.h>
 #include <time.h>
 
+#include "base/log.h"
 #include "base/octets.h"
-#include "dnsd/server/host/log.h"
 #include "dnsd/server/service/transfers.h"
 
 #define PREFIX          2       /* length of a message, RFC 1035 4.2.2 */
@@ -109,11 +109,11 @@ static void end(DnsdTransfers *all, unsigned i, int error)
     Transfer *t = all->transfer[i];
 
     if (error) {
-        dnsd_log(DNSD_WARNING, "%s: ended after %" PRIu64 " octets: %s",
+        base_log(LOG_WARNING, "%s: ended after %" PRIu64 " octets: %s",
                  t->text, t->octets_sent, error == -ETIMEDOUT
                  ? "the peer does not read" : strerror(-error));
     } else if (dns_xfr_out_kind(t->out) != DNS_XFR_SOA) {
-        dnsd_log(DNSD_NOTICE, "%s: %" PRIu64 " octets", t->text,
+        base_log(LOG_NOTICE, "%s: %" PRIu64 " octets", t->text,
                  t->octets_sent);
     }
     epoll_ctl(all->epoll, EPOLL_CTL_DEL, t->request->fd, NULL);

@@ -8,7 +8,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-#include "dnsd/server/host/log.h"
+#include "base/log.h"
 #include "dnsd/server/host/spare.h"
 #include "dnsd/server/service/file.h"
 #include "dnsd/server/service/load.h"
@@ -103,7 +103,7 @@ static DnsdFile *open_file(const DnsdZoneConfig *zone, DnsdFile *before,
     }
     ++*faults;
     dns_name_to_text(&zone->name, name);
-    dnsd_log(DNSD_ERROR, "zone %s: '%s' %s: %s", name, zone->image, why,
+    base_log(LOG_ERR, "zone %s: '%s' %s: %s", name, zone->image, why,
              before ? "the image before it is still served"
                     : "queries are answered SERVFAIL");
     return before ? dnsd_file_ref(before) : NULL;
@@ -162,7 +162,7 @@ static DnsdDynZone *open_dynzone(DnsdState *w, const DnsdZoneConfig *zone,
     }
     ++*faults;
     dns_name_to_text(&zone->name, name);
-    dnsd_log(DNSD_ERROR, "zone %s: '%s' %s: %s", name, zone->image, why,
+    base_log(LOG_ERR, "zone %s: '%s' %s: %s", name, zone->image, why,
              before ? "the zone before it is still served"
                     : "queries are answered SERVFAIL");
     return before ? dnsd_dynzone_ref(before) : NULL;
@@ -179,7 +179,7 @@ static DnsdFile *refuse_journal(const DnsdZoneConfig *zone, DnsdFile *before,
 
     ++*faults;
     dns_name_to_text(&zone->name, name);
-    dnsd_log(DNSD_ERROR, "zone %s: '%s.jnl' has changes, which are read at the "
+    base_log(LOG_ERR, "zone %s: '%s.jnl' has changes, which are read at the "
              "start: restart, or remove it if they are not wanted; until then "
              "%s", name, zone->image, before
              ? "the zone before it is still served"
@@ -304,6 +304,46 @@ DnsdState *dnsd_state_new(DnsdConfig *config, const DnsdState *before,
     return w;
 }
 
+static void share_zone(DnsdZone *zone, const DnsdZone *before)
+{
+    *zone = *before;
+    if (zone->file) {
+        dnsd_file_ref(zone->file);
+    }
+    if (zone->dyn) {
+        dnsd_dynzone_ref(zone->dyn);
+    }
+}
+
+DnsdState *dnsd_state_again(const DnsdState *before, size_t which,
+                            unsigned *faults)
+{
+    DnsdState *w = calloc(1, sizeof(*w));
+
+    *faults = 0;
+    if (!w) {
+        return NULL;
+    }
+    w->config = dnsd_config_ref(before->config);
+    w->zone_set = before->zone_set;
+    w->keyring = dnsd_keyring_ref(before->keyring);
+    w->serving = before->serving;
+    w->zone = calloc(w->config->zones, sizeof(*w->zone));
+    for (size_t i = 0; w->zone && i < w->config->zones; i++) {
+        if (i == which) {
+            open_zone(w, i, &before->zone[i], true, faults);
+        } else {
+            share_zone(&w->zone[i], &before->zone[i]);
+        }
+    }
+    if (!w->zone || !make_table(w)) {
+        dnsd_state_free(w);
+        return NULL;
+    }
+    fill_serving(w);
+    return w;
+}
+
 void dnsd_state_free(DnsdState *w)
 {
     const DnsdConfig *c = w->config ? w->config : w->serving.config;
@@ -370,28 +410,28 @@ static void tell(const DnsdZoneConfig *config, const DnsdZone *zone)
 
     dns_name_to_text(&config->name, name);
     if (config->primaries) {
-        dnsd_log(DNSD_ERROR, "zone %s: '%s' or its journal is inconsistent: "
+        base_log(LOG_ERR, "zone %s: '%s' or its journal is inconsistent: "
                  "queries are answered SERVFAIL until the zone is transferred "
                  "again", name, config->image);
     } else if (zone->dyn && dnsd_dynzone_is_cut(zone->dyn, config->image)) {
-        dnsd_log(DNSD_ERROR, "zone %s: '%s' was truncated: queries are "
+        base_log(LOG_ERR, "zone %s: '%s' was truncated: queries are "
                  "answered SERVFAIL; restore this image, to which '%s.jnl' "
                  "belongs, and reload", name, config->image, config->image);
     } else if (!file) {
-        dnsd_log(DNSD_ERROR, "zone %s: '%s' or its journal is inconsistent: "
+        base_log(LOG_ERR, "zone %s: '%s' or its journal is inconsistent: "
                  "queries are answered SERVFAIL; compile it again, remove "
                  "'%s.jnl' and restart", name, config->image, config->image);
     } else if (atomic_load(&file->mapping.lost)) {
-        dnsd_log(DNSD_ERROR, "zone %s: '%s' was truncated: queries are "
+        base_log(LOG_ERR, "zone %s: '%s' was truncated: queries are "
                  "answered SERVFAIL; put a whole image there and reload",
                  name, config->image);
     } else if (!zone_image_check_pages(file->image, &fault)) {
-        dnsd_log(DNSD_ERROR, "zone %s: '%s': %s (%s, offset %" PRIu64 "): "
+        base_log(LOG_ERR, "zone %s: '%s': %s (%s, offset %" PRIu64 "): "
                  "queries are answered SERVFAIL; put a whole image there and "
                  "reload", name, config->image, fault.what, fault.where,
                  fault.offset);
     } else {
-        dnsd_log(DNSD_ERROR, "zone %s: '%s' is inconsistent: queries are "
+        base_log(LOG_ERR, "zone %s: '%s' is inconsistent: queries are "
                  "answered SERVFAIL; compile it again and reload", name,
                  config->image);
     }

@@ -49,6 +49,17 @@ DnsdState *dnsd_state_new(DnsdConfig *config, const DnsdState *before,
                           unsigned *faults, char *error,
                           size_t error_len);
 
+/**
+ * dnsd_state_again: the same server state, but one zone is opened again
+ * @which: its index
+ * @faults: 1 if its image could not be opened, which is logged; the one before
+ * is in the state then
+ *
+ * Returns: NULL without memory.
+ */
+DnsdState *dnsd_state_again(const DnsdState *before, size_t which,
+                            unsigned *faults);
+
 /** dnsd_state_writes: has a zone a journal, or may it get one? */
 bool dnsd_state_writes(const DnsdConfig *config);
 

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "dnsd/server/host/log.h"
+#include "base/log.h"
 #include "dnsd/server/workers/connection.h"
 
 #define NONE            UINT32_MAX
@@ -42,7 +42,7 @@ static const struct {
 void dnsd_connection_set(DnsdConnection *c, DnsdConnectionState state)
 {
     assert(states[c->state].next & 1u << state);
-    dnsd_trace("connection %d: %s -> %s", c->fd, states[c->state].name,
+    base_debug("connection %d: %s -> %s", c->fd, states[c->state].name,
                states[state].name);
     c->state = state;
 }

@@ -7,7 +7,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "dnsd/server/host/log.h"
+#include "base/log.h"
 #include "dnsd/server/host/systemd.h"
 #include "dnsd/server/host/unsent.h"
 #include "dnsd/server/workers/pool.h"
@@ -139,7 +139,7 @@ void dnsd_worker_pool_own(const DnsdWorkerPool *pool, uid_t uid)
     for (unsigned i = 0; i < pool->sockets_count; i++) {
         for (unsigned j = 0; j < pool->sockets[i].count; j++) {
             if (fchown(pool->sockets[i].socket[j].fd, uid, -1) < 0) {
-                dnsd_log(DNSD_WARNING, "server.listen: an interface that "
+                base_log(LOG_WARNING, "server.listen: an interface that "
                          "comes late cannot be used beside a wildcard "
                          "address: %s", strerror(errno));
                 return;
@@ -238,11 +238,11 @@ static bool renew(DnsdWorkerPool *pool, const DnsdPlace *place,
 static void tell_gone(const DnsdPlace *place, const char *name)
 {
     if (name) {
-        dnsd_log(DNSD_WARNING, "server.listen: %s: the interface '%s' was "
+        base_log(LOG_WARNING, "server.listen: %s: the interface '%s' was "
                  "renamed '%s': queries there are answered until there is one "
                  "of the old name", place->at.text, place->at.device, name);
     } else {
-        dnsd_log(DNSD_WARNING, "server.listen: %s: the interface '%s' is gone: "
+        base_log(LOG_WARNING, "server.listen: %s: the interface '%s' is gone: "
                  "waiting for it", place->at.text, place->at.device);
     }
 }
@@ -257,12 +257,12 @@ static void follow(DnsdWorkerPool *pool, DnsdPlace *place, unsigned index,
         place->index = 0;
         place->is_logged = false;
     } else if (renew(pool, place, &error)) {
-        dnsd_log(DNSD_NOTICE, "server.listen: %s: the interface '%s' is there",
+        base_log(LOG_NOTICE, "server.listen: %s: the interface '%s' is there",
                  place->at.text, place->at.device);
         place->index = index;
         place->is_logged = false;
     } else if (*error.text && !place->is_logged) {
-        dnsd_log(DNSD_ERROR, "%s", error.text);
+        base_log(LOG_ERR, "%s", error.text);
         place->is_logged = true;
     }
 }

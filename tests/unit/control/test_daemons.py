@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""vmmnet show and metrics, of daemons that answer, refuse, are cut off, or do not run."""
+"""vmmnet show, metrics and log, of daemons that answer, refuse, are cut off, or do not run."""
 
 from __future__ import annotations
 
@@ -54,6 +54,18 @@ def test_all_that_run(serve: Serve) -> None:
     assert json.loads(commandline.run("show", "--json").out) == {"hostd": {"vms": []}, "ha": {}}
     assert commandline.run("show", "ha").out == "agent b\nc\n"
     assert commandline.run("metrics").out == "m 1\nn 2\n"
+
+
+def test_log(serve: Serve) -> None:
+    """Levels of all, or of one, which may be changed; a level that is none is a wrong word."""
+    serve("hostd", {"log": "log level notice\nok\n", "log debug": "log level debug\nok\n"})
+    serve("dnsd", {"log": "log level error\nok\n"})
+    assert commandline.run("log").out == "hostd notice\ndnsd error\n"
+    assert commandline.run("log", "hostd", "debug").out == "hostd debug\n"
+    assert json.loads(commandline.run("log", "dnsd", "--json").out) == {"dnsd": "error"}
+    assert commandline.run("log", "cvsw").status == 1
+    done = commandline.run("log", "hostd", "loud")
+    assert done.status == 2 and "'loud'" in done.err
 
 
 def test_one_does_not_answer(serve: Serve) -> None:

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import subprocess
 import threading
 import time
@@ -163,7 +164,8 @@ def test_copy(world: World, name: str) -> None:
         assert 0 < shown["refresh-in"] < shown["expires-in"]
         assert shown["primaries"] == [{"address": CLIENT, "serial": 3}] and shown["journal"]
         assert "last-error" not in shown and shown["image"].endswith("/example.vzi")
-        assert re.search(r"zone example secondary served serial 3 journal \d+ refresh in ", server.ask("show"))
+        shown = server.ask("show")
+        assert re.search(r"zone example secondary served serial 3 journal \d+ refresh in ", shown)
         server.kill()
         primary.stop()
         server.start()

@@ -105,7 +105,9 @@ def _asked(
 def run_show(given: argparse.Namespace) -> int:
     """``show [DAEMON]``."""
     if given.json:
-        answers = {each.name: value for each, value in _asked(given, lambda each, path: each.value(path))}
+        answers = {
+            each.name: value for each, value in _asked(given, lambda each, path: each.value(path))
+        }
         output.print_json(answers[given.daemon] if given.daemon else answers)
         return Status.DONE
     for each, text in _asked(given, lambda each, path: each.text(path)):

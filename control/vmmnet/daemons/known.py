@@ -36,7 +36,7 @@ class Daemon(ABC):
         """Its counters in Prometheus' text format; None: it has none here."""
         return None
 
-    def log(self, _: Path, level: str | None) -> str | None:
+    def log(self, _: Path, __: str | None) -> str | None:
         """The level of its log, a line, after a change to one; None: it has none here."""
         return None
 

@@ -82,7 +82,7 @@ class Question:
             options: list[dns.edns.Option] = []
             if self.option:
                 kind, octets = self.option
-                options.append(dns.edns.GenericOption(dns.edns.OptionType.make(kind), octets))
+                options.append(dns.edns.GenericOption(str(kind), octets))
             flags = _DNSSEC_OK if self.dnssec else 0
             query.use_edns(self.version, flags, self.size, options=options)
         query.id = ident

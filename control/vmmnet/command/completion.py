@@ -66,7 +66,11 @@ def named(known: Mapping[str, Values]) -> Completer:
     return complete
 
 
-class Finder(argcomplete.CompletionFinder):  # type: ignore[misc]
+#: CompletionFinder, which argcomplete 3 has in another place than argcomplete 2
+_Finder: Any = type(argcomplete.autocomplete)
+
+
+class Finder(_Finder):  # type: ignore[misc]
     """Completes command lines.
 
     A call with a parser and ``default_completer`` answers the shell that asks for

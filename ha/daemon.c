@@ -16,6 +16,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/systemd.h"
 #include "ha/base/mistake.h"
 #include "ha/daemon.h"
 #include "ha/host/fast.h"
@@ -461,7 +462,9 @@ static void run(Daemon *d)
     g_unix_signal_add(SIGHUP, reload, d);
     puts("vmmnet-ha: ready");
     fflush(stdout);
+    base_systemd_notify("READY=1\nSTATUS=Serving");
     g_main_loop_run(d->loop);
+    base_systemd_notify("STOPPING=1");
     g_source_destroy(d->timer);
     g_source_unref(d->timer);
     g_main_loop_unref(d->loop);

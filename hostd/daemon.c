@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/rtnl.h"
+#include "base/systemd.h"
 #include "hostd/daemon.h"
 #include "hostd/host/announce.h"
 #include "hostd/host/netlink.h"
@@ -349,7 +350,9 @@ static void run(Daemon *d)
     g_timeout_add_seconds(TICK_S, tick, d);
     puts("vmmnet-hostd: ready");
     fflush(stdout);
+    base_systemd_notify("READY=1");
     g_main_loop_run(d->loop);
+    base_systemd_notify("STOPPING=1");
     g_main_loop_unref(d->loop);
 }
 

@@ -16,7 +16,7 @@
 #include "dnsd/server/config/keys.h"
 #include "dnsd/server/core/number.h"
 #include "dnsd/server/daemon-internal.h"
-#include "dnsd/server/host/systemd.h"
+#include "base/systemd.h"
 #include "dnsd/server/service/load.h"
 
 /* --- reload --------------------------------------------------------------- */
@@ -128,7 +128,7 @@ bool dnsd_daemon_reload(DnsdDaemon *d, DnsdText *text)
     unsigned faults = 0;
     DnsdState *state;
 
-    dnsd_systemd_reloading();
+    base_systemd_reloading();
     state = dnsd_daemon_state(d, d->state, &faults, &errors);
     if (state && !take_state(d, state)) {
         snprintf(errors.text, sizeof(errors.text), "there is no memory");
@@ -145,7 +145,7 @@ bool dnsd_daemon_reload(DnsdDaemon *d, DnsdText *text)
     } else {
         d->reloads_failed++;
     }
-    dnsd_systemd_notify("READY=1");
+    base_systemd_notify("READY=1");
     return state && !faults;
 }
 

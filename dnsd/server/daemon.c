@@ -33,7 +33,7 @@
 #include "dnsd/server/daemon.h"
 #include "dnsd/server/host/fault.h"
 #include "dnsd/server/host/sandbox.h"
-#include "dnsd/server/host/systemd.h"
+#include "base/systemd.h"
 #include "dnsd/server/host/scheduler.h"
 #include "dnsd/server/host/unsent.h"
 #include "dnsd/server/service/load.h"
@@ -400,7 +400,7 @@ static bool begin(DnsdDaemon *d, DnsdError *error)
     if (!open_control(d, error)) {
         return false;
     }
-    dnsd_systemd_notify("STATUS=Starting");
+    base_systemd_notify("STATUS=Starting");
     return dnsd_sandbox_calls(calls_of(d), error) &&
            (!d->resolver || dnsd_resolver_start(d->resolver, error)) &&
            dnsd_worker_pool_start(&d->pool, &d->state->serving, &d->requests,
@@ -422,9 +422,9 @@ bool dnsd_run(const char *path)
         base_log(LOG_NOTICE, "serving %zu zone%s with %u thread%s", zones,
                  dnsd_plural(zones), d.pool.started,
                  dnsd_plural(d.pool.started));
-        dnsd_systemd_notify("READY=1\nSTATUS=Serving");
+        base_systemd_notify("READY=1\nSTATUS=Serving");
         loop(&d);
-        dnsd_systemd_notify("STOPPING=1");
+        base_systemd_notify("STOPPING=1");
     } else if (*error.text) {
         base_log(LOG_ERR, "%s", error.text);
     }

@@ -45,6 +45,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/systemd.h"
 #include "ha/base/addr.h"
 #include "ha/host/host.h"
 #include "ha/host/tagged.h"
@@ -358,6 +359,7 @@ static void await_interface(Mip6HaHost *h, const char *name)
         return;
     }
     g_message("waiting for the interface '%s', which does not exist", name);
+    base_systemd_notify("READY=1\nSTATUS=Waiting for an interface");
     while (!if_nametoindex(name)) {
         poll(&pollfd, 1, -1);
         drop_events(h);         /* only the name counts */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "dnsd/server/host/systemd.h"
+#include "base/systemd.h"
 #include "dnsd/server/host/unsent.h"
 #include "dnsd/server/workers/pool.h"
 #include "dnsd/server/workers/worker.h"
@@ -103,7 +103,7 @@ bool dnsd_worker_pool_open(DnsdWorkerPool *pool, const DnsdConfig *config,
                            DnsdError *error)
 {
     int first;
-    unsigned given = dnsd_systemd_fds(&first);
+    unsigned given = base_systemd_fds(&first);
 
     pool->sockets = calloc(pool->threads, sizeof(*pool->sockets));
     if (!pool->sockets) {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
-#include "dnsd/server/host/systemd.h"
+#include "base/systemd.h"
 
 #define FDS_FIRST   3
 #define FDS_MAX     256
@@ -44,7 +44,7 @@ static bool open_notify(void)
     return notify_fd >= 0;
 }
 
-void dnsd_systemd_notify(const char *state)
+void base_systemd_notify(const char *state)
 {
     if (open_notify()) {
         sendto(notify_fd, state, strlen(state), MSG_NOSIGNAL,
@@ -52,7 +52,7 @@ void dnsd_systemd_notify(const char *state)
     }
 }
 
-void dnsd_systemd_reloading(void)
+void base_systemd_reloading(void)
 {
     struct timespec now;
     char text[64];
@@ -60,10 +60,10 @@ void dnsd_systemd_reloading(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
              (uint64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
-    dnsd_systemd_notify(text);
+    base_systemd_notify(text);
 }
 
-unsigned dnsd_systemd_fds(int *first)
+unsigned base_systemd_fds(int *first)
 {
     const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
     uint32_t fds, whose;

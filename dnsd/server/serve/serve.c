@@ -22,8 +22,9 @@
  *   TC, so that the client uses TCP;
  * - options of the reply.
  */
+#include <string.h>
+
 #include "net/dns/answer/edns.h"
-#include "dnsd/server/serve/chaos.h"
 #include "dnsd/server/serve/options.h"
 #include "dnsd/server/serve/serve.h"
 #include "net/dns/wire/rrtype.h"
@@ -225,6 +226,78 @@ static void count_reply(const Request *r)
     }
 }
 
+/* --- names of class CHAOS ------------------------------------------------- */
+
+static const char *chaos_text(const DnsdConfig *config, const DnsQuery *query)
+{
+    static const struct {
+        uint8_t len;
+        uint8_t wire[16];
+        size_t offset;
+    } names[] = {
+        { 16, "\7version\6server", offsetof(DnsdConfig, version) },
+        { 14, "\7version\4bind", offsetof(DnsdConfig, version) },
+        { 11, "\2id\6server", offsetof(DnsdConfig, identity) },
+        { 15, "\10hostname\4bind", offsetof(DnsdConfig, identity) },
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (query->name.len == names[i].len &&
+            !memcmp(query->name.wire, names[i].wire, names[i].len)) {
+            return *(const char *const *)((const char *)config +
+                                          names[i].offset);
+        }
+    }
+    return NULL;
+}
+
+static void chaos_edns(Request *r, DnsBuilder *b)
+{
+    const DnsEdns edns = {
+        .udp_size = r->serving->udp.udp_size,
+        .dnssec_ok = r->query->dnssec_ok,
+    };
+    size_t at = b->len;
+
+    if (r->query->has_edns && !dns_builder_edns(b, &edns)) {
+        r->info.opt_at = at;
+    }
+}
+
+/*
+ * A reply to version.server, version.bind, id.server (RFC 4892) and
+ * hostname.bind.  Returns its length; 0: it is another query, or the name is off.
+ */
+static size_t chaos(Request *r)
+{
+    const DnsQuery *query = r->query;
+    const char *text = chaos_text(r->serving->config, query);
+    DnsQuestion question = {
+        dns_query_name(query), query->type, query->qclass,
+    };
+    uint8_t rdata[1 + DNSD_TEXT_MAX];
+    DnsBuilder b;
+    size_t len;
+
+    if (!text) {
+        return 0;
+    }
+    len = strlen(text);
+    rdata[0] = len;
+    memcpy(rdata + 1, text, len);
+    r->info = (DnsAnswerInfo) { .kind = DNS_ANSWER_NODATA };
+    dns_builder_init(&b, r->out, r->room, dns_query_id(query),
+                     DNS_FLAG_QR | DNS_FLAG_AA | (query->flags & DNS_FLAG_RD));
+    dns_builder_question(&b, &question);
+    if (query->type == DNS_TYPE_TXT || query->type == DNS_TYPE_ANY) {
+        r->info.kind = DNS_ANSWER_RECORDS;
+        dns_builder_raw(&b, DNS_SECTION_ANSWER, &question.name, DNS_TYPE_TXT,
+                        DNS_CLASS_CH, 0, rdata, 1 + len);
+    }
+    chaos_edns(r, &b);
+    return b.len;
+}
+
 /* --- one request ---------------------------------------------------------- */
 
 /* DNSD_REPLY: it is answered here. */
@@ -249,7 +322,7 @@ static size_t answer(Request *r)
         return reply_error(r, DNS_RCODE_FORMERR, -1);
     }
     if (r->query->kind == DNS_QUERY_ASK && r->query->qclass == DNS_CLASS_CH) {
-        len = dnsd_chaos(r->serving, r->query, r->out, r->room, &r->info);
+        len = chaos(r);
     }
     if (len) {
         return len;

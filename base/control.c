@@ -71,7 +71,7 @@ void base_control_write(BaseControlClient *c, const void *text, size_t len)
         char *out = realloc(c->out, room);
 
         if (!out) {
-            /* What was answered is cut off, which the client notices. */
+            /* The answer is cut off, which the client notices. */
             c->is_over = true;
             return;
         }

@@ -97,7 +97,7 @@ void base_control_printf(BaseControlClient *c, const char *format, ...)
 bool base_control_fail(BaseControlClient *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/** What follows a part of an answer */
+/** The state of an answer after a part */
 typedef enum BaseControlPart {
     BASE_CONTROL_MORE,          /* another part */
     BASE_CONTROL_LAST,          /* "ok" */

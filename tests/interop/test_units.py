@@ -277,7 +277,7 @@ def test_hostd_gives_an_address_to_a_vm_of_another_user(host: Booted, space: Nam
     """By netlink and packet sockets; and takes it away when the process ends."""
     home = space.bridge("home0")
     host.run("systemctl", "start", "vmmnet-hostd")
-    # What systemd starts after it finds its socket.
+    # A service that systemd starts later finds its socket.
     host.run("vmmnet-hostd", "show")
     words = ("systemd-run", "--unit=vm", "-p", "User=nobody", "sleep", "infinity")
     host.run(*words)

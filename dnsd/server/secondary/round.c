@@ -108,7 +108,7 @@ void dnsd_copy_force(DnsdCopy *s, DnsdForce force)
 {
     s->force = force;
     if (force == DNSD_FORCE_NOW) {
-        /* What was announced before may be what is to be replaced. */
+        /* An earlier announcement may be of the zone to replace. */
         s->has_news = false;
     }
 }

@@ -16,7 +16,7 @@ typedef enum DnsdForce {
                                        the one that replaces it */
 } DnsdForce;
 
-/* What was last heard from a primary */
+/* The last answer of a primary */
 typedef struct DnsdHeard {
     bool is_known;                  /* it has told this serial: */
     uint32_t serial;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a request is answered from: the served data, its thread, its client */
+/* The data for an answer: what is served, its thread, its client */
 #ifndef DNSD_SERVER_SERVE_STATE_H
 #define DNSD_SERVER_SERVE_STATE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a journal is of, and what it leaves */
+/* The options and the results of a journal */
 #ifndef DNSD_UPDATE_STORE_JOURNAL_TYPES_H
 #define DNSD_UPDATE_STORE_JOURNAL_TYPES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a store has of its owner, and tells it */
+/* The interface of a store to its owner */
 #ifndef DNSD_UPDATE_STORE_STORE_TYPES_H
 #define DNSD_UPDATE_STORE_STORE_TYPES_H
 

@@ -69,7 +69,7 @@ class Reporter:
         """Whether a key has to be written."""
         return bool(self.unsent) or not self._is_announced or self._is_report_due()
 
-    # What the follower does
+    # State of the follower
 
     def begin(self) -> None:
         """The store is followed again."""

@@ -168,8 +168,7 @@ def test_daemon_killed_before_the_vm_began(site: Site) -> None:
     site.define(TWO)
     with site.hook("zzz", "prepare", "kill -KILL $(cat /run/libvirtd.service); sleep 60"):
         site.run("virsh", "start", TWO.name, check=False)
-    site.stop()
-    site.start()
+    site.restart_daemon(ONE)
     assert site.state(TWO) == "shut off" and TWO.uuid in site.notes()
     note = site.path("/run/vmmnet/libvirt") / TWO.uuid
     # It might begin, until some minutes have passed.

@@ -149,6 +149,7 @@ def test_copy(world: World, name: str) -> None:
         _await_serial(world, 1)
         assert _is_same(world)
         assert server.metric('transfers_in_total{result="axfr"}') == 1
+        server.ask("log debug")
         for serial in (2, 3):
             primary.replace(_text(serial))
             _await_serial(world, serial)
@@ -156,6 +157,10 @@ def test_copy(world: World, name: str) -> None:
         assert server.metric('transfers_in_total{result="ixfr"}') == 2, server.log.read_text()
         assert server.metric('transfers_in_total{result="axfr"}') == 1
         assert server.metric('notifies_total{result="taken"}') >= 2
+        taken = rf"NOTIFY of {CLIENT}( with the key \S+)?: taken\n"
+        assert re.search(taken, server.log.read_text())
+        got = rf"zone example: serial 3 by IXFR from {CLIENT}, \d+ octets in \d+ ms\n"
+        assert re.search(got, server.log.read_text())
         assert server.metric('zone_serial{zone="example"}') == 3
         assert server.metric('zone_last_success_seconds{zone="example"}') > time.time() - 3600
         (shown,) = json.loads(server.ask("show json"))["zones"]

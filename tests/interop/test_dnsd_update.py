@@ -301,8 +301,11 @@ def test_bind_as_secondary(world: World) -> None:
             return False
 
         wait.until(lambda: has("www.example", "192.0.2.80"), "BIND's copy")
+        server.ask("log debug")
         assert _nsupdate(world, "update add new.example 60 A 192.0.2.99").returncode == 0
         wait.until(lambda: has("new.example", "192.0.2.99"), "the change")
+        done = rf"zone example: an update of {CLIENT} with the key {KEY} is done, serial \d+\n"
+        assert re.search(done, server.log.read_text())
         assert "received notify for zone 'example'" in log.read_text()
         taken = server.metric('notifies_out_total{result="taken"}')
         said = server.ask("notify example")
@@ -312,7 +315,7 @@ def test_bind_as_secondary(world: World) -> None:
         )
         begun = f"IXFR to {CLIENT} with the key {KEY}"
         wait.until(
-            lambda: re.search(f"{begun}: [0-9]+ octets", server.log.read_text()),
+            lambda: re.search(f"{begun}: [0-9]+ octets in [0-9]+ ms", server.log.read_text()),
             "the transfer's end",
         )
         assert f"{begun} begins" in server.log.read_text()

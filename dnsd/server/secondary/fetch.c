@@ -43,6 +43,14 @@ static uint64_t now_s(void)
     return now.tv_sec;
 }
 
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 /* --- ends ----------------------------------------------------------------- */
 
 void dnsd_fetch_fail(DnsdFetch *f, DnsXfrReason reason, const char *why,
@@ -229,6 +237,7 @@ static void end_behind(DnsdFetch *f)
 void dnsd_fetch_run(DnsdFetch *f)
 {
     Talk t = { .fetch = f };
+    uint64_t begun = now_ms();
 
     if (!open_line(&t)) {
         return;
@@ -250,6 +259,7 @@ void dnsd_fetch_run(DnsdFetch *f)
         break;                  /* it has failed, and has set the reason */
     }
     dnsd_line_close(&t.line);
+    f->ms = now_ms() - begun;
 }
 
 /* --- life ----------------------------------------------------------------- */

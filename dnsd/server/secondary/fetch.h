@@ -42,6 +42,7 @@ typedef struct DnsdFetch {
     bool has_got;               /* the primary has told its serial: */
     uint32_t got;
     uint64_t octets;
+    uint64_t ms;                /* how long it took */
     DnsXfrIn *in;
 } DnsdFetch;
 

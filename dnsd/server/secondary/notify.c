@@ -2,10 +2,12 @@
 /* Secondary zones: requests to ask for them */
 #include <string.h>
 
+#include "base/log.h"
 #include "dnsd/server/config/keys.h"
 #include "dnsd/server/secondary/line.h"
 #include "dnsd/server/secondary/secondaries.h"
 #include "dnsd/server/secondary/secondary.h"
+#include "dnsd/server/service/refusals.h"
 
 /* Ask the primary first that announced the newer zone. */
 static void begin_with(DnsdCopy *s, const DnsdAddr *from)
@@ -82,6 +84,18 @@ static DnsdNotifyEnd take_notify(DnsdSecondaries *all, const DnsdAddr *from,
     return DNSD_NOTIFY_TAKEN;
 }
 
+static void trace_notify(const DnsdAddr *from, const DnsName *key,
+                         DnsdNotifyEnd end)
+{
+    char peer[DNSD_PEER_TEXT_MAX];
+
+    if (base_log_has(LOG_DEBUG)) {
+        dnsd_peer_text(from, key, peer);
+        base_log(LOG_DEBUG, "NOTIFY of %s: %s", peer,
+                 dnsd_notify_end_name(end));
+    }
+}
+
 uint16_t dnsd_secondaries_notify(void *opaque, const DnsdAddr *from,
                                  const DnsName *key, const uint8_t *msg,
                                  size_t len)
@@ -96,6 +110,7 @@ uint16_t dnsd_secondaries_notify(void *opaque, const DnsdAddr *from,
     DnsdNotifyEnd end = take_notify(all, from, key, msg, len);
 
     all->notified[end]++;
+    trace_notify(from, key, end);
     return rcode[end];
 }
 

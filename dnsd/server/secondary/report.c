@@ -20,6 +20,11 @@ static const char *const notifies[DNSD_NOTIFY_ENDS] = {
     [DNSD_NOTIFY_MALFORMED] = "malformed",
 };
 
+const char *dnsd_notify_end_name(DnsdNotifyEnd end)
+{
+    return notifies[end];
+}
+
 void dnsd_secondaries_metrics(const DnsdSecondaries *all, DnsdText *text)
 {
     const char *reasons[DNS_XFR_REASONS];

@@ -221,9 +221,9 @@ static void take(DnsdSecondaries *all, DnsdCopy *s, DnsdTransferEnd how,
 
     all->ended[how]++;
     snprintf(text, sizeof(text), "serial %" PRIu32 " by %s from %s, %" PRIu64
-             " octets", dns_store_serial(s->dyn->store),
+             " octets in %" PRIu64 " ms", dns_store_serial(s->dyn->store),
              how == DNSD_IN_AXFR ? "AXFR" : "IXFR", s->fetch->primary.at.text,
-             s->fetch->octets);
+             s->fetch->octets, s->fetch->ms);
     log_round(s, LOG_NOTICE, text);
     if (ret) {
         snprintf(text, sizeof(text), "the time of this cannot be kept: %s",

@@ -80,6 +80,9 @@ typedef struct DnsdSecondaries {
     uint64_t notified[DNSD_NOTIFY_ENDS];
 } DnsdSecondaries;
 
+/** dnsd_notify_end_name: as in the metrics: "taken" */
+const char *dnsd_notify_end_name(DnsdNotifyEnd end);
+
 /**
  * dnsd_secondaries_find: the place of a zone in the list, or NULL
  * @name: in lower case, as in the configuration

@@ -11,6 +11,7 @@
  * commit (group commit).  A transfer over TCP has many messages, and is handled
  * by transfers.c.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,6 +180,20 @@ static void commit(DnsdControl *c, const Case *one)
                        dyn);
 }
 
+static void trace_update(const Case *one)
+{
+    char zone[DNS_NAME_TEXT_MAX], peer[DNSD_PEER_TEXT_MAX];
+
+    if (!base_log_has(LOG_DEBUG)) {
+        return;
+    }
+    dns_name_to_text(&one->config->name, zone);
+    dnsd_peer_text(&one->request->client.addr, key_of(one), peer);
+    base_log(LOG_DEBUG, "zone %s: an update of %s %s, serial %" PRIu32, zone,
+             peer, one->dyn->has_failed ? "is not kept" : "is done",
+             dnsd_dynzone_serial(one->dyn));
+}
+
 static void end_updates(DnsdControl *c)
 {
     for (Case *one = c->waiting; one; one = one->next) {
@@ -188,6 +203,7 @@ static void end_updates(DnsdControl *c)
     }
     for (Case *one = c->waiting, *next; one; one = next) {
         next = one->next;
+        trace_update(one);
         reply_rcode(c, one, one->dyn->has_failed ? DNS_RCODE_SERVFAIL
                                                    : one->rcode);
     }

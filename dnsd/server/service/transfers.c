@@ -21,6 +21,7 @@ typedef struct Transfer {
     DnsXfrOut *out;
     DnsdKeyring *ring;
     time_t until;
+    uint64_t begun_ms;
     uint64_t octets_sent;
     char text[DNSD_TRANSFER_TEXT_MAX];
     size_t at, len;             /* of the message and its prefix */
@@ -38,6 +39,14 @@ static time_t now_s(clockid_t clock)
 
     clock_gettime(clock, &now);
     return now.tv_sec;
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 DnsdTransfers *dnsd_transfers_new(int epoll)
@@ -113,8 +122,8 @@ static void end(DnsdTransfers *all, unsigned i, int error)
                  t->text, t->octets_sent, error == -ETIMEDOUT
                  ? "the peer does not read" : strerror(-error));
     } else if (dns_xfr_out_kind(t->out) != DNS_XFR_SOA) {
-        base_log(LOG_NOTICE, "%s: %" PRIu64 " octets", t->text,
-                 t->octets_sent);
+        base_log(LOG_NOTICE, "%s: %" PRIu64 " octets in %" PRIu64 " ms",
+                 t->text, t->octets_sent, now_ms() - t->begun_ms);
     }
     epoll_ctl(all->epoll, EPOLL_CTL_DEL, t->request->fd, NULL);
     dnsd_request_sent(t->request, !error);
@@ -146,6 +155,7 @@ bool dnsd_transfers_start(DnsdTransfers *all, DnsdRequest *request,
     t->ring = dnsd_keyring_ref(ring);
     t->until = now_s(CLOCK_MONOTONIC) + PATIENCE_S;
     t->at = t->len = 0;
+    t->begun_ms = now_ms();
     t->octets_sent = 0;
     snprintf(t->text, sizeof(t->text), "%s", text);
     all->transfer[i] = t;

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import urllib.request
@@ -175,6 +176,9 @@ def test_units_before_what_they_stand_on(host: Booted, space: Namespace) -> None
     host.run("vmmnet", "hostvlan", "add", MAC, "7", *STORE)
     hosts = ("vmmnet", "hostvlan", "hosts", *STORE)
     wait.until(lambda: "follows" in host.run(*hosts, check=False).stdout, "the agent")
+    shown = json.loads(host.run("vmmnet", "show", "--json").stdout)
+    assert list(shown) == ["hostd", "ha", "dnsd", "cvsw", "hostvlan"]
+    print(host.run("vmmnet", "show").stdout, json.dumps(shown), sep="")
     for unit in ("vmmnet-dnsd", "vmmnet-ha", "vmmnet-cvsw"):
         host.run("systemctl", "reload", unit)
     for unit in DAEMONS:

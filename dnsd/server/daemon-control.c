@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The requests of the control socket: metrics, reload, notify, refresh, retransfer
+ * The requests of the control socket; daemon-show.c has "show"
  *
  * A reload makes a new server state beside the one that is served.  Workers use it
  * from their next round on.  When all of them do, the old state is freed.  If
@@ -13,10 +13,10 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/systemd.h"
 #include "dnsd/server/config/keys.h"
 #include "dnsd/server/core/number.h"
 #include "dnsd/server/daemon-internal.h"
-#include "base/systemd.h"
 #include "dnsd/server/service/load.h"
 
 /* --- reload --------------------------------------------------------------- */

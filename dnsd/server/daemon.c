@@ -28,12 +28,12 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/systemd.h"
 #include "dnsd/server/core/number.h"
 #include "dnsd/server/daemon-internal.h"
 #include "dnsd/server/daemon.h"
 #include "dnsd/server/host/fault.h"
 #include "dnsd/server/host/sandbox.h"
-#include "base/systemd.h"
 #include "dnsd/server/host/scheduler.h"
 #include "dnsd/server/host/unsent.h"
 #include "dnsd/server/service/load.h"

@@ -4,6 +4,7 @@
 # defaults): what the qtests put into a machine.
 
 CONFIG_I440FX=y
+CONFIG_MICROVM=y
 CONFIG_Q35=y
 
 CONFIG_E1000_PCI=y

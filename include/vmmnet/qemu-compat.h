@@ -36,6 +36,12 @@
 #include "hw/qdev-properties.h"
 #endif
 
+#if __has_include("hw/core/boards.h")
+#include "hw/core/boards.h"
+#else
+#include "hw/boards.h"
+#endif
+
 #if __has_include("qemu/aio-wait.h")
 #include "qemu/aio-wait.h"
 #else

@@ -117,7 +117,7 @@ static const Refusal refusals[] = {
 
 static void test_properties_refused(void)
 {
-    QTestState *qts = qtest_init(COMMON_ARGS);
+    QTestState *qts = vm_qemu(COMMON_ARGS);
     unsigned fds = 0;
 
     for (unsigned i = 0; i < ARRAY_SIZE(refusals); i++) {
@@ -147,7 +147,7 @@ static void test_properties_policy_text(void)
 
     g_assert_true(g_file_set_contents(path, "allow ::1\nlet me in\n", -1,
                                       NULL));
-    qts = qtest_init(COMMON_ARGS);
+    qts = vm_qemu(COMMON_ARGS);
     text = try_device(qts, options);
     assert_says(options, text, says, ARRAY_SIZE(says));
     qtest_quit(qts);
@@ -168,7 +168,7 @@ static void test_properties_anchor_text(void)
     g_autofree char *path = g_build_filename(tmp_dir, "bad.anchor", NULL);
     g_autofree char *options = g_strdup_printf("'dnssec': 'strict', "
                                                "'trust-anchor': '%s'", path);
-    QTestState *qts = qtest_init(COMMON_ARGS);
+    QTestState *qts = vm_qemu(COMMON_ARGS);
 
     for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
         g_autofree char *text = NULL;
@@ -209,7 +209,7 @@ static const char *const good_options[] = {
 /* Plugging and unplugging leaves nothing behind, with and without a driver. */
 static void test_properties_accepted(void)
 {
-    QTestState *qts = qtest_init(COMMON_ARGS "-object iothread,id=io0");
+    QTestState *qts = vm_qemu(COMMON_ARGS "-object iothread,id=io0");
     unsigned fds = 0;
 
     for (unsigned i = 0; i < ARRAY_SIZE(good_options); i++) {
@@ -230,7 +230,7 @@ static void test_properties_accepted(void)
 static void read_config(VmrpcDriver *d, struct vmrpc_config *config)
 {
     for (unsigned i = 0; i < sizeof(*config); i++) {
-        ((uint8_t *)config)[i] = qvirtio_config_readb(&d->dev->vdev, i);
+        ((uint8_t *)config)[i] = qvirtio_config_readb(d->vdev, i);
     }
 }
 
@@ -288,9 +288,9 @@ static void test_config_no_translation(void)
     struct vmrpc_config config;
     Vm vm = { };
 
-    vm.qts = qtest_init(COMMON_ARGS "-device " DEVICE ",translate=off,"
+    vm.qts = vm_qemu(COMMON_ARGS "-device " DEVICE ",translate=off,"
                         "guest4=192.0.2.99/24");
-    vm.guest = vmrpc_guest_new(vm.qts);
+    vm.guest = vmrpc_guest_new(vm.qts, !on_mmio());
     vm.d = vmrpc_driver_new(vm.guest, SLOT);
     vmrpc_driver_start(vm.d, 0, EVENTS);
     read_config(vm.d, &config);
@@ -378,7 +378,7 @@ static void vm_unplug(Vm *vm)
 
 static void test_unplug(void)
 {
-    QTestState *qts = qtest_init(COMMON_ARGS);
+    QTestState *qts = vm_qemu(COMMON_ARGS);
     unsigned fds = 0;
 
     for (unsigned round = 0; round < 4; round++) {
@@ -410,11 +410,11 @@ static void test_two_devices(const void *data)
     VmrpcDriver *other;
     int conn, other_conn;
 
-    vm.qts = qtest_initf(COMMON_ARGS "-object iothread,id=io0 %s "
+    vm.qts = vm_qemu(COMMON_ARGS "-object iothread,id=io0 %s "
                          "-device virtio-vmrpc-pci,id=other,addr=0x5,"
                          "dns=" DNS6 ",policy=%s%s%s", first, policy_file,
                          *iothread ? "," : "", iothread);
-    vm.guest = vmrpc_guest_new(vm.qts);
+    vm.guest = vmrpc_guest_new(vm.qts, !on_mmio());
     vm.d = vmrpc_driver_new(vm.guest, SLOT);
     other = vmrpc_driver_new(vm.guest, SLOT + 1);
     vmrpc_driver_start(vm.d, 0, EVENTS);
@@ -426,13 +426,12 @@ static void test_two_devices(const void *data)
     converse(vm.d, 1, conn);
     converse(other, 1, other_conn);
     /* One device's reset does not affect the other one. */
-    qvirtio_reset(&vm.d->dev->vdev);
+    qvirtio_reset(vm.d->vdev);
     peer_wait_end(conn);
     converse(other, 1, other_conn);
     close(conn);
     close(other_conn);
-    g_assert_cmpuint(counter(vm.qts, "/machine/peripheral/other/"
-                             "virtio-backend", "sockets_closed"), ==, 1);
+    g_assert_cmpuint(counter(vm.qts, "other", "sockets_closed"), ==, 1);
     vmrpc_driver_free(other);
     vm_quit(&vm);
 }
@@ -458,7 +457,7 @@ static void wait_threads(QTestState *qts, unsigned num)
 /* A given thread can be deleted; it ends with the device. */
 static void test_iothread_given(void)
 {
-    QTestState *qts = qtest_init(COMMON_ARGS);
+    QTestState *qts = vm_qemu(COMMON_ARGS);
     unsigned threads = count_threads(qts);
 
     for (unsigned round = 0; round < 3; round++) {
@@ -481,7 +480,7 @@ static void test_iothread_given(void)
 
 static void test_iothread_own(void)
 {
-    QTestState *qts = qtest_init(COMMON_ARGS);
+    QTestState *qts = vm_qemu(COMMON_ARGS);
     unsigned threads = count_threads(qts);
 
     for (unsigned round = 0; round < 3; round++) {
@@ -556,26 +555,26 @@ static void test_start_is_random(void)
 
 static void add_tests(void)
 {
-    qtest_add_func("/vmrpc/properties/refused", test_properties_refused);
-    qtest_add_func("/vmrpc/properties/policy-text",
+    add_for_pci("/vmrpc/properties/refused", test_properties_refused);
+    add_for_pci("/vmrpc/properties/policy-text",
                    test_properties_policy_text);
-    qtest_add_func("/vmrpc/properties/anchor-text",
+    add_for_pci("/vmrpc/properties/anchor-text",
                    test_properties_anchor_text);
-    qtest_add_func("/vmrpc/properties/accepted", test_properties_accepted);
+    add_for_pci("/vmrpc/properties/accepted", test_properties_accepted);
     qtest_add_func("/vmrpc/config/default", test_config_default);
     qtest_add_func("/vmrpc/config/given", test_config_given);
     qtest_add_func("/vmrpc/config/auto-queues", test_config_auto_queues);
     qtest_add_func("/vmrpc/config/no-translation",
                    test_config_no_translation);
     qtest_add_func("/vmrpc/moments", test_moments);
-    qtest_add_func("/vmrpc/unplug", test_unplug);
+    add_for_pci("/vmrpc/unplug", test_unplug);
     qtest_add_func("/vmrpc/start-is-random", test_start_is_random);
     qtest_add_data_func("/vmrpc/two-devices/own-threads", "",
                         test_two_devices);
     qtest_add_data_func("/vmrpc/two-devices/one-thread", "iothread=io0",
                         test_two_devices);
-    qtest_add_func("/vmrpc/iothread/given", test_iothread_given);
-    qtest_add_func("/vmrpc/iothread/own", test_iothread_own);
+    add_for_pci("/vmrpc/iothread/given", test_iothread_given);
+    add_for_pci("/vmrpc/iothread/own", test_iothread_own);
     add_for_kinds("polling/never", test_polling_never, 0);
     add_for_kinds("polling/always", test_polling_always, 0);
 }

@@ -56,9 +56,9 @@ static Vm start(const char *options)
 
     drain(first_fd);
     drain(second_fd);
-    vm.qts = qtest_initf(COMMON_ARGS "-device " DEVICE ",policy=%s%s 2>%s",
+    vm.qts = vm_qemu(COMMON_ARGS "-device " DEVICE ",policy=%s%s 2>%s",
                          policy_file, options, log_file);
-    vm.guest = vmrpc_guest_new(vm.qts);
+    vm.guest = vmrpc_guest_new(vm.qts, !on_mmio());
     vm.d = vmrpc_driver_new(vm.guest, SLOT);
     vmrpc_driver_start(vm.d, 0, EVENTS);
     return vm;

@@ -22,6 +22,7 @@
 #include "tests/qtest/libqos/malloc-pc.h"
 #include "tests/qtest/libqos/pci-pc.h"
 #include "standard-headers/linux/virtio_config.h"
+#include "standard-headers/linux/virtio_mmio.h"
 #include "standard-headers/linux/virtio_pci.h"
 #include "standard-headers/linux/virtio_ring.h"
 #include "vmrpc-driver.h"
@@ -30,32 +31,33 @@
 #define RING_ALIGN              4096
 #define MSIX_DATA               0x12345678
 
+/* virtio-mmio of a microvm with two interrupt controllers */
+#define MMIO_BASE               0xfeb00000
+#define MMIO_SIZE               0x200
+#define MMIO_TRANSPORTS         24
+
 #define PACKED_AVAIL            (1 << VRING_PACKED_DESC_F_AVAIL)
 #define PACKED_USED             (1 << VRING_PACKED_DESC_F_USED)
 
 /* --- machine -------------------------------------------------------------- */
 
-VmrpcGuest *vmrpc_guest_new(QTestState *qts)
+VmrpcGuest *vmrpc_guest_new(QTestState *qts, bool pci)
 {
     VmrpcGuest *guest = g_new0(VmrpcGuest, 1);
 
     guest->qts = qts;
     pc_alloc_init(&guest->alloc, qts, ALLOC_NO_FLAGS);
-    guest->bus = qpci_new_pc(qts, &guest->alloc);
+    guest->bus = pci ? qpci_new_pc(qts, &guest->alloc) : NULL;
     return guest;
 }
 
 void vmrpc_guest_free(VmrpcGuest *guest)
 {
-    qpci_free_pc(guest->bus);
+    if (guest->bus) {
+        qpci_free_pc(guest->bus);
+    }
     alloc_destroy(&guest->alloc);
     g_free(guest);
-}
-
-void vmrpc_guest_moved(VmrpcGuest *guest, QTestState *qts)
-{
-    guest->qts = qts;
-    guest->bus->qts = qts;
 }
 
 /* --- rings ---------------------------------------------------------------- */
@@ -280,20 +282,61 @@ static uint16_t read_common16(VmrpcDriver *d, size_t offset)
     return qpci_io_readw(d->dev->pdev, d->dev->bar, common_cfg(d, offset));
 }
 
+/* Gives the device the ring of the selected queue. */
+static void ring_enable_pci(VmrpcDriver *d, VmrpcRing *ring)
+{
+    QPCIDevice *pdev = d->dev->pdev;
+
+    qpci_io_writew(pdev, d->dev->bar,
+                   common_cfg(d, offsetof(struct virtio_pci_common_cfg,
+                                          queue_size)), vq_of(ring)->size);
+    d->vdev->bus->set_queue_address(d->vdev, vq_of(ring));
+    ring->pci.notify_offset = d->dev->notify_cfg_offset +
+        read_common16(d, offsetof(struct virtio_pci_common_cfg,
+                                  queue_notify_off)) *
+        d->dev->notify_off_multiplier;
+    qpci_io_writew(pdev, d->dev->bar,
+                   common_cfg(d, offsetof(struct virtio_pci_common_cfg,
+                                          queue_enable)), 1);
+}
+
+static void write_mmio(VmrpcDriver *d, unsigned reg, uint32_t value)
+{
+    qtest_writel(d->guest->qts, d->mmio.addr + reg, value);
+}
+
+static void write_mmio_address(VmrpcDriver *d, unsigned low, uint64_t value)
+{
+    write_mmio(d, low, value);
+    write_mmio(d, low + 4, value >> 32);
+}
+
+/* The same; libqos knows the registers of legacy devices only. */
+static void ring_enable_mmio(VmrpcDriver *d, VmrpcRing *ring)
+{
+    QVirtQueue *vq = vq_of(ring);
+
+    write_mmio(d, VIRTIO_MMIO_QUEUE_NUM, vq->size);
+    write_mmio_address(d, VIRTIO_MMIO_QUEUE_DESC_LOW, vq->desc);
+    write_mmio_address(d, VIRTIO_MMIO_QUEUE_AVAIL_LOW, vq->avail);
+    write_mmio_address(d, VIRTIO_MMIO_QUEUE_USED_LOW, vq->used);
+    write_mmio(d, VIRTIO_MMIO_QUEUE_READY, 1);
+}
+
 static void ring_setup(VmrpcDriver *d, uint16_t index)
 {
     VmrpcRing *ring = &d->ring[index];
     QVirtQueue *vq = vq_of(ring);
     size_t bytes;
 
-    d->dev->vdev.bus->queue_select(&d->dev->vdev, index);
+    d->vdev->bus->queue_select(d->vdev, index);
     g_free(ring->chain_len);
     *ring = (VmrpcRing) {
         .pci = {
             .vq = {
-                .vdev = &d->dev->vdev,
+                .vdev = d->vdev,
                 .index = index,
-                .size = d->dev->vdev.bus->get_queue_size(&d->dev->vdev),
+                .size = d->vdev->bus->get_queue_size(d->vdev),
                 .align = RING_ALIGN,
             },
             .msix_entry = -1,
@@ -308,9 +351,6 @@ static void ring_setup(VmrpcDriver *d, uint16_t index)
     g_assert_cmpuint(vq->size, !=, 0);
     if (d->ring_size) {
         vq->size = d->ring_size;
-        qpci_io_writew(d->dev->pdev, d->dev->bar,
-                       common_cfg(d, offsetof(struct virtio_pci_common_cfg,
-                                              queue_size)), vq->size);
     }
     bytes = qvring_size(vq->size, vq->align);
     ring->chain_len = g_new0(uint16_t, vq->size);
@@ -318,28 +358,50 @@ static void ring_setup(VmrpcDriver *d, uint16_t index)
     vq->avail = vq->desc + vq->size * DESC_SIZE;
     vq->used = QEMU_ALIGN_UP(vq->avail + 2 * (3 + vq->size), vq->align);
     qtest_memset(d->guest->qts, vq->desc, 0, bytes);
-    d->dev->vdev.bus->set_queue_address(&d->dev->vdev, vq);
-    ring->pci.notify_offset = d->dev->notify_cfg_offset +
-        read_common16(d, offsetof(struct virtio_pci_common_cfg,
-                                  queue_notify_off)) *
-        d->dev->notify_off_multiplier;
-    qpci_io_writew(d->dev->pdev, d->dev->bar,
-                   common_cfg(d, offsetof(struct virtio_pci_common_cfg,
-                                          queue_enable)), 1);
+    if (d->dev) {
+        ring_enable_pci(d, ring);
+    } else {
+        ring_enable_mmio(d, ring);
+    }
+}
+
+static void find_on_pci(VmrpcDriver *d, unsigned slot)
+{
+    QPCIAddress addr = { .devfn = QPCI_DEVFN(slot, 0) };
+
+    d->dev = virtio_pci_new(d->guest->bus, &addr);
+    g_assert_nonnull(d->dev);
+    d->vdev = &d->dev->vdev;
+}
+
+static void find_on_mmio(VmrpcDriver *d, unsigned number)
+{
+    /* QEMU puts a device on the last transport that is free. */
+    for (int i = MMIO_TRANSPORTS - 1; i >= 0; i--) {
+        qvirtio_mmio_init_device(&d->mmio, d->guest->qts,
+                                 MMIO_BASE + i * MMIO_SIZE, RING_ALIGN);
+        if (d->mmio.vdev.device_type == VIRTIO_ID_VMRPC && !number--) {
+            d->vdev = &d->mmio.vdev;
+            return;
+        }
+    }
+    g_assert_not_reached();
 }
 
 VmrpcDriver *vmrpc_driver_new(VmrpcGuest *guest, unsigned slot)
 {
-    QPCIAddress addr = { .devfn = QPCI_DEVFN(slot, 0) };
     VmrpcDriver *d = g_new0(VmrpcDriver, 1);
 
     d->guest = guest;
     d->gen = 0x5eed0001;
     d->event_len = sizeof(struct vmrpc_event);
-    d->dev = virtio_pci_new(guest->bus, &addr);
-    g_assert_nonnull(d->dev);
-    g_assert_cmpuint(d->dev->vdev.device_type, ==, VIRTIO_ID_VMRPC);
-    qvirtio_pci_device_enable(d->dev);
+    if (guest->bus) {
+        find_on_pci(d, slot);
+    } else {
+        find_on_mmio(d, slot);
+    }
+    g_assert_cmpuint(d->vdev->device_type, ==, VIRTIO_ID_VMRPC);
+    vmrpc_driver_remap(d);
     return d;
 }
 
@@ -354,15 +416,26 @@ static void free_rings(VmrpcDriver *d)
 void vmrpc_driver_free(VmrpcDriver *d)
 {
     free_rings(d);
-    qvirtio_pci_device_disable(d->dev);
-    g_free(d->dev->pdev);
-    g_free(d->dev);
+    if (d->dev) {
+        qvirtio_pci_device_disable(d->dev);
+        g_free(d->dev->pdev);
+        g_free(d->dev);
+    }
     g_free(d);
+}
+
+void vmrpc_driver_moved(VmrpcDriver *d, QTestState *qts)
+{
+    d->guest->qts = qts;
+    d->mmio.qts = qts;
+    if (d->guest->bus) {
+        d->guest->bus->qts = qts;
+    }
 }
 
 void vmrpc_driver_setup(VmrpcDriver *d, uint64_t unwanted)
 {
-    QVirtioDevice *vdev = &d->dev->vdev;
+    QVirtioDevice *vdev = d->vdev;
 
     qvirtio_start_device(vdev);
     d->features = qvirtio_get_features(vdev) &
@@ -385,7 +458,7 @@ void vmrpc_driver_setup(VmrpcDriver *d, uint64_t unwanted)
 
 void vmrpc_driver_go(VmrpcDriver *d)
 {
-    qvirtio_set_driver_ok(&d->dev->vdev);
+    qvirtio_set_driver_ok(d->vdev);
 }
 
 void vmrpc_driver_start(VmrpcDriver *d, uint64_t unwanted, unsigned events)
@@ -397,12 +470,19 @@ void vmrpc_driver_start(VmrpcDriver *d, uint64_t unwanted, unsigned events)
 
 void vmrpc_driver_remap(VmrpcDriver *d)
 {
-    qvirtio_pci_device_enable(d->dev);
+    if (d->dev) {
+        qvirtio_pci_device_enable(d->dev);
+    }
+}
+
+uint64_t vmrpc_driver_registers(VmrpcDriver *d)
+{
+    return d->dev ? d->dev->bar.addr : d->mmio.addr;
 }
 
 uint8_t vmrpc_driver_status(VmrpcDriver *d)
 {
-    return d->dev->vdev.bus->get_status(&d->dev->vdev);
+    return d->vdev->bus->get_status(d->vdev);
 }
 
 void vmrpc_driver_wait_broken(VmrpcDriver *d)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A driver of virtio-vmrpc for qtests
+ * A driver of virtio-vmrpc for qtests, on PCI or on virtio-mmio
  *
- * libqos knows PCI and the virtio configuration; its rings, however, are
+ * libqos knows the buses and the virtio configuration; its rings, however, are
  * split only, never reuse a descriptor and know chains of a few descriptors.
  * The rings here are split or packed, with or without indirect tables and
  * event indices, and can be filled with anything, however wrong.
@@ -15,6 +15,7 @@
 #include "tests/qtest/libqtest.h"
 #include "tests/qtest/libqos/libqos-malloc.h"
 #include "tests/qtest/libqos/pci.h"
+#include "tests/qtest/libqos/virtio-mmio.h"
 #include "tests/qtest/libqos/virtio-pci.h"
 #include "vmmnet/vmrpc.h"
 
@@ -25,7 +26,7 @@
 typedef struct VmrpcGuest {
     QTestState *qts;
     QGuestAllocator alloc;
-    QPCIBus *bus;
+    QPCIBus *bus;               /* NULL: a microvm, with virtio-mmio */
 } VmrpcGuest;
 
 /* A part of a chain. */
@@ -36,7 +37,7 @@ typedef struct VmrpcSegment {
 } VmrpcSegment;
 
 typedef struct VmrpcRing {
-    QVirtQueuePCI pci;          /* for libqos' functions */
+    QVirtQueuePCI pci;          /* for libqos' functions; .vq on any bus */
     VmrpcGuest *guest;
     bool packed;
     bool event_idx;
@@ -58,7 +59,9 @@ typedef struct VmrpcSockState {
 
 typedef struct VmrpcDriver {
     VmrpcGuest *guest;
-    QVirtioPCIDevice *dev;
+    QVirtioDevice *vdev;        /* of one of the next two */
+    QVirtioPCIDevice *dev;      /* NULL on virtio-mmio */
+    QVirtioMMIODevice mmio;
     uint64_t features;          /* negotiated */
     bool indirect;              /* use indirect tables for requests */
     unsigned num_queues;        /* request queues */
@@ -101,15 +104,18 @@ typedef struct VmrpcPending {
     uint16_t id;
 } VmrpcPending;
 
-VmrpcGuest *vmrpc_guest_new(QTestState *qts);
+VmrpcGuest *vmrpc_guest_new(QTestState *qts, bool pci);
 void vmrpc_guest_free(VmrpcGuest *guest);
 
-/* The guest continues in another QEMU: @qts has its memory and devices. */
-void vmrpc_guest_moved(VmrpcGuest *guest, QTestState *qts);
-
-/* Finds the device in PCI @slot and maps it.  It stays reset. */
+/*
+ * Finds the device in PCI @slot, or the one that is number @slot of the
+ * devices of this kind on virtio-mmio.  Maps it.  It stays reset.
+ */
 VmrpcDriver *vmrpc_driver_new(VmrpcGuest *guest, unsigned slot);
 void vmrpc_driver_free(VmrpcDriver *d);
+
+/* The guest continues in another QEMU: @qts has its memory and devices. */
+void vmrpc_driver_moved(VmrpcDriver *d, QTestState *qts);
 
 /*
  * Resets the device and takes it into service with the features it offers
@@ -123,6 +129,9 @@ void vmrpc_driver_go(VmrpcDriver *d);
 
 /* After a reset of the machine: the firmware's work, then as new. */
 void vmrpc_driver_remap(VmrpcDriver *d);
+
+/* Where the device's registers are in the guest's memory. */
+uint64_t vmrpc_driver_registers(VmrpcDriver *d);
 
 uint8_t vmrpc_driver_status(VmrpcDriver *d);
 

@@ -18,6 +18,48 @@ static int dns_fd;
 
 /* --- a guest with the device --------------------------------------------- */
 
+bool on_mmio(void)
+{
+    return !g_strcmp0(g_getenv("VMRPC_BUS"), "mmio");
+}
+
+const char *backend_path(void)
+{
+    return on_mmio() ? "/machine/peripheral/vmrpc"
+                     : "/machine/peripheral/vmrpc/virtio-backend";
+}
+
+/* Replaces each match in @text, and frees that. */
+static char *replace(char *text, const char *regex, const char *with)
+{
+    g_autoptr(GRegex) compiled = g_regex_new(regex, 0, 0, NULL);
+    char *result = g_regex_replace(compiled, text, -1, 0, with, 0, NULL);
+
+    g_assert_nonnull(result);
+    g_free(text);
+    return result;
+}
+
+QTestState *vm_qemu(const char *format, ...)
+{
+    char *args;
+    QTestState *qts;
+    va_list ap;
+
+    va_start(ap, format);
+    args = g_strdup_vprintf(format, ap);
+    va_end(ap);
+    if (on_mmio()) {
+        args = replace(args, "-machine pc\\b", "-machine microvm -global "
+                       "virtio-mmio.force-legacy=false");
+        args = replace(args, "virtio-vmrpc-pci", "virtio-vmrpc-device");
+        args = replace(args, ",addr=\\w+", "");
+    }
+    qts = qtest_init(args);
+    g_free(args);
+    return qts;
+}
+
 char *device_args(const char *options)
 {
     return g_strdup_printf("-device " DEVICE ",dns=" DNS6 ",policy=%s%s%s",
@@ -30,8 +72,8 @@ Vm vm_boot(const char *options, const char *more)
     g_autofree char *device = device_args(options);
     Vm vm = { };
 
-    vm.qts = qtest_initf(COMMON_ARGS "%s %s", device, more);
-    vm.guest = vmrpc_guest_new(vm.qts);
+    vm.qts = vm_qemu(COMMON_ARGS "%s %s", device, more);
+    vm.guest = vmrpc_guest_new(vm.qts, !on_mmio());
     vm.d = vmrpc_driver_new(vm.guest, SLOT);
     return vm;
 }
@@ -53,7 +95,7 @@ void vm_plug(Vm *vm, const char *options)
     g_autofree char *error = try_device(vm->qts, all);
 
     g_assert_cmpstr(error, ==, NULL);
-    vm->guest = vmrpc_guest_new(vm->qts);
+    vm->guest = vmrpc_guest_new(vm->qts, !on_mmio());
     vm->d = vmrpc_driver_new(vm->guest, SLOT);
     vmrpc_driver_start(vm->d, 0, EVENTS);
 }
@@ -451,6 +493,13 @@ static const RingKind ring_kinds[] = {
     { "packed-event-idx", "packed=on", NO_INDIRECT },
     { "packed-both", "packed=on", 0 },
 };
+
+void add_for_pci(const char *path, GTestFunc func)
+{
+    if (!on_mmio()) {
+        qtest_add_func(path, func);
+    }
+}
 
 void add_for_kinds(const char *name, GTestDataFunc func, uint64_t must)
 {

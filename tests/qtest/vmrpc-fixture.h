@@ -15,6 +15,9 @@
  *
  * The guest comes to know a peer as a virtual IPv4 address, from DNS, as any
  * guest does.
+ *
+ * With $VMRPC_BUS=mmio the device is on virtio-mmio, in a microvm.  A test
+ * writes options for PCI; vm_qemu() turns them into those for the other bus.
  */
 #ifndef TESTS_QTEST_VMRPC_FIXTURE_H
 #define TESTS_QTEST_VMRPC_FIXTURE_H
@@ -29,9 +32,9 @@
 #define GUEST4          "192.0.0.2"
 #define RESOLVER4       "192.0.0.1"
 
-#define SLOT            4
+#define SLOT            (on_mmio() ? 0 : 4)
 #define EVENTS          64
-#define BACKEND         "/machine/peripheral/vmrpc/virtio-backend"
+#define BACKEND         backend_path()
 #define COMMON_ARGS     "-machine pc -nodefaults -m 64 "
 #define DEVICE          "virtio-vmrpc-pci,id=vmrpc,addr=0x4"
 
@@ -58,6 +61,12 @@ typedef struct RingKind {
 
 /* --- a guest with the device --------------------------------------------- */
 
+/* Is the device on virtio-mmio? */
+bool on_mmio(void);
+/* The QOM path of the virtio device. */
+const char *backend_path(void);
+/* QEMU, with these arguments after they are adapted to the bus. */
+QTestState *vm_qemu(const char *format, ...) G_GNUC_PRINTF(1, 2);
 char *device_args(const char *options);
 /* QEMU with the device; the driver has not touched it yet. */
 Vm vm_boot(const char *options, const char *more);
@@ -126,6 +135,8 @@ unsigned count_fds(QTestState *qts);
 
 /* --- main ---------------------------------------------------------------- */
 
+/* Adds a test of what there is on PCI alone. */
+void add_for_pci(const char *path, GTestFunc func);
 /* Adds a test for each kind of ring that has none of the features @must. */
 void add_for_kinds(const char *name, GTestDataFunc func, uint64_t must);
 /* The whole of main(): make the network, run the tests of @add_tests. */

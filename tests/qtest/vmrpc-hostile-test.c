@@ -318,7 +318,7 @@ static void test_chain_registers(void)
 {
     Vm vm = vm_start("", 0);
     uint64_t page = guest_alloc(&vm.guest->alloc, 4096);
-    uint64_t registers = vm.d->dev->bar.addr;
+    uint64_t registers = vmrpc_driver_registers(vm.d);
     const VmrpcSegment seg[][2] = {
         { { registers, REQ, false }, { page, RESP, true } },
         { { page, REQ, false }, { registers, RESP, true } },
@@ -547,7 +547,7 @@ static void test_reset_closes(void)
         guest_socket(vm.d, 4, SOCK_DGRAM);
         g_assert_cmpuint(count_fds(vm.qts), ==, fds + 4);
 
-        qvirtio_reset(&vm.d->dev->vdev);
+        qvirtio_reset(vm.d->vdev);
         peer_wait_end(conn);
         peer_wait_end(incoming);
         peer_wait_end(waiting);
@@ -576,7 +576,7 @@ static void test_reset_in_flight(const void *data)
             }, &pending);
         }
         vmrpc_ring_kick(vmrpc_request_ring(vm.d, 0));
-        qvirtio_reset(&vm.d->dev->vdev);
+        qvirtio_reset(vm.d->vdev);
         g_assert_cmpuint(counter(vm.qts, BACKEND, "sockets_opened"), ==,
                          counter(vm.qts, BACKEND, "sockets_closed"));
     }
@@ -627,7 +627,7 @@ static void test_reset_broken(void)
         seg.addr = vm.d->event_buf;
         vmrpc_ring_add(vmrpc_request_ring(vm.d, 0), &seg, 1, false);
         vmrpc_ring_kick(vmrpc_request_ring(vm.d, 0));
-        qvirtio_reset(&vm.d->dev->vdev);
+        qvirtio_reset(vm.d->vdev);
     }
     vmrpc_driver_start(vm.d, 0, EVENTS);
     guest_socket(vm.d, 1, SOCK_STREAM);
@@ -655,7 +655,7 @@ static void test_reset_queue(void)
         }
         vmrpc_ring_kick(vmrpc_request_ring(vm.d, 0));
         for (unsigned i = 0; i < 3; i++) {
-            vm.d->dev->vdev.bus->queue_select(&vm.d->dev->vdev, i);
+            vm.d->vdev->bus->queue_select(vm.d->vdev, i);
             qpci_io_writew(vm.d->dev->pdev, vm.d->dev->bar, reset, 1);
         }
     }
@@ -671,7 +671,7 @@ static void test_kick_early(void)
     const VmrpcArgs args = { .op = VMRPC_SOCKET, .sock = 1,
                              .arg = { SOCK_STREAM } };
     VmrpcPending pending;
-    QVirtioDevice *vdev = &vm.d->dev->vdev;
+    QVirtioDevice *vdev = vm.d->vdev;
 
     vmrpc_driver_setup(vm.d, 0);
     vmrpc_submit(vm.d, &args, &pending);
@@ -715,7 +715,7 @@ static void test_start_fails(void)
     /* DNS keeps its sockets to the server open. */
     vmrpc_driver_start(vm.d, 0, EVENTS);
     guest_resolve(vm.d, PEER6);
-    qvirtio_reset(&vm.d->dev->vdev);
+    qvirtio_reset(vm.d->vdev);
     fds = count_fds(vm.qts);
 
     for (unsigned i = 0; i < ARRAY_SIZE(left); i++) {
@@ -723,14 +723,14 @@ static void test_start_fails(void)
 
         vmrpc_driver_setup(vm.d, 0);
         old = limit_fds(vm.qts, fds + left[i]);
-        vm.d->dev->vdev.bus->set_status(&vm.d->dev->vdev,
+        vm.d->vdev->bus->set_status(vm.d->vdev,
                                         vmrpc_driver_status(vm.d) |
                                         VIRTIO_CONFIG_S_DRIVER_OK);
         vmrpc_driver_wait_broken(vm.d);
         g_assert_cmpuint(count_fds(vm.qts), ==, fds);
         limit_fds(vm.qts, old.rlim_cur);
         assert_recovers(&vm, 0);
-        qvirtio_reset(&vm.d->dev->vdev);
+        qvirtio_reset(vm.d->vdev);
         g_assert_cmpuint(count_fds(vm.qts), ==, fds);
     }
     vmrpc_driver_start(vm.d, 0, EVENTS);
@@ -776,15 +776,15 @@ static void add_tests(void)
     add_for_kinds("bad/chains", test_bad_chains, 0);
     qtest_add_func("/vmrpc/chain/registers", test_chain_registers);
     qtest_add_func("/vmrpc/bad/rings", test_bad_rings);
-    qtest_add_func("/vmrpc/bad/interrupt", test_bad_interrupt);
+    add_for_pci("/vmrpc/bad/interrupt", test_bad_interrupt);
     add_for_kinds("bad/event-buffers", test_bad_event_buffers, 0);
     add_for_kinds("chain/scattered", test_chain_scattered, 0);
     add_for_kinds("chain/longest", test_chain_longest, NO_INDIRECT);
     qtest_add_func("/vmrpc/reset/closes", test_reset_closes);
     add_for_kinds("reset/in-flight", test_reset_in_flight, 0);
     qtest_add_func("/vmrpc/reset/machine", test_reset_machine);
-    qtest_add_func("/vmrpc/reset/broken", test_reset_broken);
-    qtest_add_func("/vmrpc/reset/queue", test_reset_queue);
+    add_for_pci("/vmrpc/reset/broken", test_reset_broken);
+    add_for_pci("/vmrpc/reset/queue", test_reset_queue);
     qtest_add_func("/vmrpc/kick-early", test_kick_early);
     qtest_add_func("/vmrpc/start-fails", test_start_fails);
     qtest_add_func("/vmrpc/stop-cont", test_stop_cont);

@@ -167,7 +167,7 @@ static Vm iommu_boot(const Kind *kind, const char *more)
                          device);
     qtest_writew(vm.qts, NMI_VECTOR, PROGRAM_IRET);
     qtest_writew(vm.qts, NMI_VECTOR + 2, PROGRAM_SEGMENT);
-    vm.guest = vmrpc_guest_new(vm.qts);
+    vm.guest = vmrpc_guest_new(vm.qts, !on_mmio());
     vm.d = vmrpc_driver_new(vm.guest, SLOT);
     iommu_start(&vm);
     return vm;
@@ -179,7 +179,7 @@ static void kick_by_vcpu(Vm *vm)
     QVirtQueuePCI *queue = &vmrpc_request_ring(vm->d, 0)->pci;
     gint64 end = g_get_monotonic_time() + VMRPC_TEST_TIMEOUT_US;
 
-    qtest_writel(vm->qts, WHERE, vm->d->dev->bar.addr + queue->notify_offset);
+    qtest_writel(vm->qts, WHERE, vmrpc_driver_registers(vm->d) + queue->notify_offset);
     qtest_writew(vm->qts, VALUE, queue->vq.index);
     qtest_writew(vm->qts, GO, 1);
     while (qtest_readw(vm->qts, GO)) {

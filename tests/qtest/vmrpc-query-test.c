@@ -32,11 +32,11 @@ static void test_inspect(void)
     g_assert_cmpuint(qlist_size(list), ==, 1);
     qobject_unref(resp);
 
-    hmp = qtest_hmp(vm.qts, "info virtio-status " BACKEND);
+    hmp = qtest_hmp(vm.qts, "info virtio-status %s", BACKEND);
     g_assert_nonnull(strstr(hmp, "virtio-vmrpc"));
     /* Its own feature bits, which the device offers, have no names there. */
     g_assert_nonnull(strstr(hmp, "0x0000000000000007"));
-    queue = qtest_hmp(vm.qts, "info virtio-queue-status " BACKEND " 1");
+    queue = qtest_hmp(vm.qts, "info virtio-queue-status %s 1", BACKEND);
     g_assert_nonnull(strstr(queue, "virtio-vmrpc"));
     vm_quit(&vm);
 }
@@ -221,13 +221,13 @@ static void test_query_devices(void)
     QDict *dev, *error;
     QList *list;
 
-    qts = qtest_init(COMMON_ARGS);
+    qts = vm_qemu(COMMON_ARGS);
     list = query(qts, "");
     g_assert_true(qlist_empty(list));
     qobject_unref(list);
     qtest_quit(qts);
 
-    qts = qtest_initf(COMMON_ARGS "%s -device virtio-vmrpc-pci,id=v4,"
+    qts = vm_qemu(COMMON_ARGS "%s -device virtio-vmrpc-pci,id=v4,"
                       "translate=off,guest4=192.0.2.99/24 "
                       "-device virtio-vmrpc-pci", first);
     list = query(qts, "");
@@ -404,8 +404,8 @@ static void test_query_rules(void)
     QList *list;
 
     replace_file(path, policy);
-    vm.qts = qtest_init(args);
-    vm.guest = vmrpc_guest_new(vm.qts);
+    vm.qts = vm_qemu("%s", args);
+    vm.guest = vmrpc_guest_new(vm.qts, !on_mmio());
     vm.d = vmrpc_driver_new(vm.guest, SLOT);
     vmrpc_driver_start(vm.d, 0, EVENTS);
     peer.sin_addr = guest_resolve(vm.d, PEER6);
@@ -458,7 +458,7 @@ static void test_query_hmp(void)
     g_assert_null(strstr(second, "info vmrpc"));
     none = qtest_hmp(vm.qts, "info vmrpc vmrpc -1");
     g_assert_cmpuint(count_lines(none, " udp "), ==, 0);
-    path = qtest_hmp(vm.qts, "info vmrpc " BACKEND " 69");
+    path = qtest_hmp(vm.qts, "info vmrpc %s 69", BACKEND);
     g_assert_cmpuint(count_lines(path, " udp "), ==, 1);
     vm_quit(&vm);
 }
@@ -583,7 +583,7 @@ static void test_no_address(void)
 
 static void test_query_unplug(void)
 {
-    QTestState *qts = qtest_init(COMMON_ARGS);
+    QTestState *qts = vm_qemu(COMMON_ARGS);
 
     for (unsigned round = 0; round < 3; round++) {
         Vm vm = { .qts = qts };
@@ -627,8 +627,8 @@ static void add_tests(void)
     qtest_add_func("/vmrpc/query/limit", test_query_limit);
     qtest_add_func("/vmrpc/query/hmp", test_query_hmp);
     qtest_add_func("/vmrpc/query/rules", test_query_rules);
-    qtest_add_func("/vmrpc/query/unrealized", test_query_unrealized);
-    qtest_add_func("/vmrpc/query/unplug", test_query_unplug);
+    add_for_pci("/vmrpc/query/unrealized", test_query_unrealized);
+    add_for_pci("/vmrpc/query/unplug", test_query_unplug);
     qtest_add_func("/vmrpc/address/lost", test_address_lost);
     qtest_add_func("/vmrpc/address/lost-while-stopped",
                    test_address_lost_while_stopped);

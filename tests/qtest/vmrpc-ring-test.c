@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* virtio-vmrpc: rings, queues, interrupts, events, mapped memory */
 #include "qemu/osdep.h"
+#include "qemu/bswap.h"
 
 #include <arpa/inet.h>
 #include <glib/gstdio.h>
 
 #include "netns.h"
 #include "standard-headers/linux/pci_regs.h"
+#include "standard-headers/linux/qemu_fw_cfg.h"
+#include "standard-headers/linux/virtio_mmio.h"
 #include "standard-headers/linux/virtio_pci.h"
 #include "standard-headers/linux/virtio_ring.h"
 #include "tests/qtest/libqos/pci-pc.h"
 #include "vmrpc-fixture.h"
+
+#define FW_CFG_IO_BASE  0x510
 
 /* --- rings --------------------------------------------------------------- */
 
@@ -74,29 +79,69 @@ static uint8_t pci_cfg_capability(QPCIDevice *pdev)
     return at;
 }
 
-/* A kick by another device's registers: the bridge's, to configure PCI. */
-static void test_nested_kick(void)
+/* By the bridge's registers to configure PCI, and the device's window there. */
+static void kick_by_bridge(Vm *vm, VmrpcRing *ring)
 {
-    Vm vm = vm_start("", 0);
-    const VmrpcArgs args = { .op = VMRPC_CLOSE, .sock = 3 };
-    VmrpcRing *ring = vmrpc_request_ring(vm.d, 0);
-    QPCIDevice *pdev = vm.d->dev->pdev;
+    QPCIDevice *pdev = vm->d->dev->pdev;
     uint8_t at = pci_cfg_capability(pdev);
-    VmrpcPending pending[100];
 
-    for (unsigned i = 0; i < ARRAY_SIZE(pending); i++) {
-        vmrpc_submit(vm.d, &args, &pending[i]);
-    }
-    qpci_config_writeb(pdev, at + VIRTIO_PCI_CAP_BAR, vm.d->dev->bar_idx);
+    qpci_config_writeb(pdev, at + VIRTIO_PCI_CAP_BAR, vm->d->dev->bar_idx);
     qpci_config_writel(pdev, at + VIRTIO_PCI_CAP_OFFSET,
                        ring->pci.notify_offset);
     qpci_config_writel(pdev, at + VIRTIO_PCI_CAP_LENGTH, 2);
     qpci_config_writew(pdev, at + sizeof(struct virtio_pci_cap),
                        ring->pci.vq.index);
+}
+
+/* By fw_cfg, whose DMA puts its version into the register. */
+static void kick_by_fw_cfg(Vm *vm, VmrpcRing *ring)
+{
+    uint64_t at = guest_alloc(&vm->guest->alloc, 4096);
+    const struct fw_cfg_dma_access access = {
+        .control = cpu_to_be32(FW_CFG_ID << 16 | FW_CFG_DMA_CTL_SELECT |
+                               FW_CFG_DMA_CTL_READ),
+        .length = cpu_to_be32(sizeof(uint32_t)),
+        .address = cpu_to_be64(vmrpc_driver_registers(vm->d) +
+                               VIRTIO_MMIO_QUEUE_NOTIFY),
+    };
+
+    g_assert_cmpuint(ring->pci.vq.index, ==,
+                     FW_CFG_VERSION | FW_CFG_VERSION_DMA);
+    qtest_memwrite(vm->qts, at, &access, sizeof(access));
+    qtest_outl(vm->qts, FW_CFG_IO_BASE + 4, cpu_to_be32(at >> 32));
+    qtest_outl(vm->qts, FW_CFG_IO_BASE + 8, cpu_to_be32(at));
+}
+
+/*
+ * A kick by another device, whose handler is still running: the main loop
+ * executes the requests, and not those of a kick of the guest.
+ */
+static void test_nested_kick(void)
+{
+    g_autofree char *log = g_build_filename(tmp_dir, "nested.log", NULL);
+    g_autofree char *more = g_strdup_printf(
+        "-trace virtio_vmrpc_nested -D %s", log);
+    Vm vm = vm_boot("num-queues=3", more);
+    const VmrpcArgs args = { .queue = 3, .op = VMRPC_CLOSE, .sock = 3 };
+    VmrpcPending pending[100];
+    g_autofree char *said = NULL;
+
+    vmrpc_driver_start(vm.d, 0, EVENTS);
+    g_assert_cmpint(vmrpc_call(vm.d, &args).error, ==, EBADF);
+    g_assert_true(g_file_get_contents(log, &said, NULL, NULL));
+    g_assert_cmpstr(said, ==, "");
+    for (unsigned i = 0; i < ARRAY_SIZE(pending); i++) {
+        vmrpc_submit(vm.d, &args, &pending[i]);
+    }
+    (on_mmio() ? kick_by_fw_cfg : kick_by_bridge)(
+        &vm, vmrpc_request_ring(vm.d, args.queue));
     for (unsigned i = 0; i < ARRAY_SIZE(pending); i++) {
         g_assert_cmpint(vmrpc_finish(vm.d, &args, &pending[i]).error, ==,
                         EBADF);
     }
+    g_free(said);
+    g_assert_true(g_file_get_contents(log, &said, NULL, NULL));
+    g_assert_nonnull(strstr(said, "virtio_vmrpc_nested"));
     vm_quit(&vm);
 }
 
@@ -204,14 +249,14 @@ static void test_queues_at_once(void)
 
 static bool has_interrupt(VmrpcDriver *d, unsigned queue)
 {
-    QVirtioDevice *vdev = &d->dev->vdev;
+    QVirtioDevice *vdev = d->vdev;
 
     return vdev->bus->get_queue_isr_status(vdev, &d->ring[queue].pci.vq);
 }
 
 static void wait_interrupt(VmrpcDriver *d, unsigned queue)
 {
-    qvirtio_wait_queue_isr(d->guest->qts, &d->dev->vdev,
+    qvirtio_wait_queue_isr(d->guest->qts, d->vdev,
                            &d->ring[queue].pci.vq, VMRPC_TEST_TIMEOUT_US);
 }
 
@@ -490,8 +535,8 @@ static void test_policy(void)
     };
     Vm vm = { };
 
-    vm.qts = qtest_init(args);
-    vm.guest = vmrpc_guest_new(vm.qts);
+    vm.qts = vm_qemu("%s", args);
+    vm.guest = vmrpc_guest_new(vm.qts, !on_mmio());
     vm.d = vmrpc_driver_new(vm.guest, SLOT);
     vmrpc_driver_start(vm.d, 0, EVENTS);
     guest_socket(vm.d, 1, SOCK_STREAM);
@@ -534,8 +579,8 @@ static void test_policy_reload(void)
     QDict *error;
 
     replace_file(path, "allow host\n");
-    vm.qts = qtest_init(args);
-    vm.guest = vmrpc_guest_new(vm.qts);
+    vm.qts = vm_qemu("%s", args);
+    vm.guest = vmrpc_guest_new(vm.qts, !on_mmio());
     vm.d = vmrpc_driver_new(vm.guest, SLOT);
     vmrpc_driver_start(vm.d, 0, EVENTS);
     peer.sin_addr = guest_resolve(vm.d, PEER6);
@@ -642,8 +687,8 @@ static void add_tests(void)
     qtest_add_func("/vmrpc/queues/several", test_queues_several);
     qtest_add_func("/vmrpc/queues/at-once", test_queues_at_once);
     qtest_add_func("/vmrpc/interrupt/intx", test_interrupt_intx);
-    qtest_add_func("/vmrpc/interrupt/msix", test_interrupt_msix);
-    qtest_add_func("/vmrpc/interrupt/event-idx", test_interrupt_event_idx);
+    add_for_pci("/vmrpc/interrupt/msix", test_interrupt_msix);
+    add_for_pci("/vmrpc/interrupt/event-idx", test_interrupt_event_idx);
     add_for_kinds("events/starved", test_events_starved, 0);
     qtest_add_func("/vmrpc/events/few-buffers", test_events_few_buffers);
     qtest_add_func("/vmrpc/events/once", test_events_once);

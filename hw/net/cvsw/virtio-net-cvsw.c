@@ -110,9 +110,11 @@ static void cvsw_realize(DeviceState *dev, Error **errp)
 {
     ERRP_GUARD();
     VirtIONetCvsw *c = VIRTIO_NET_CVSW(dev);
-    const char *name = VIRTIO_NET(dev)->netclient_name;
+    VirtIONet *n = VIRTIO_NET(dev);
+    /* The id is the proxy's on PCI, and the device's on virtio-mmio. */
+    const char *name = n->netclient_name ?: dev->id;
 
-    name = name ? name : "virtio-net-cvsw-pci";
+    name = name ?: n->netclient_type ?: object_get_typename(OBJECT(dev));
     if (!cvsw_check(c, name, errp) || !cvsw_make_nic(c, name, errp)) {
         return;
     }

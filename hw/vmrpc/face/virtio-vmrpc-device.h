@@ -19,7 +19,13 @@
 #include "vmmnet/qemu-compat.h"
 
 #define TYPE_VIRTIO_VMRPC "virtio-vmrpc-device"
-OBJECT_DECLARE_SIMPLE_TYPE(VirtIOVmrpc, VIRTIO_VMRPC)
+OBJECT_DECLARE_TYPE(VirtIOVmrpc, VirtIOVmrpcClass, VIRTIO_VMRPC)
+
+struct VirtIOVmrpcClass {
+    VirtioDeviceClass parent_class;
+
+    DeviceRealize parent_realize;
+};
 
 /* num-queues: the transport chooses */
 #define VIRTIO_VMRPC_AUTO_NUM_QUEUES UINT16_MAX

@@ -344,8 +344,13 @@ static bool check_identity(VirtIOVmrpc *s)
 {
     const VirtIOVmrpcIdentity *source = &s->saved_identity;
     const VirtIOVmrpcIdentity *here = &s->identity;
+    /* As the guest has read it last; 0: it has not. */
+    const struct vmrpc_config *read = VIRTIO_DEVICE(s)->config;
+    uint16_t queues = le16_to_cpu(read->num_queues);
 
-    return same_number(s, "translate", source->translate, here->translate) &&
+    return same_number(s, "num-queues", queues ?: s->num_queues,
+                       s->num_queues) &&
+           same_number(s, "translate", source->translate, here->translate) &&
            same_addr4(s, "guest4", source->guest4, here->guest4) &&
            same_addr4(s, "resolver4", source->resolver4, here->resolver4) &&
            same_addr4(s, "pool4", source->pool4, here->pool4) &&

@@ -6,7 +6,6 @@
 
 #include "hw/virtio/virtio-pci.h"
 #include "hw/vmrpc/face/virtio-vmrpc-device.h"
-#include "hw/vmrpc/face/virtio-vmrpc-memory.h"
 #include "qemu/module.h"
 #include "vmmnet/qemu-compat.h"
 
@@ -42,7 +41,6 @@ static void virtio_vmrpc_pci_realize(VirtIOPCIProxy *vpci_dev, Error **errp)
     if (!qdev_realize(DEVICE(&dev->vdev), BUS(&vpci_dev->bus), errp)) {
         return;
     }
-    virtio_vmrpc_memory_limit(&dev->vdev);
     /*
      * A vCPU executes requests within its access to this region, without the
      * BQL.  An access of another vCPU meanwhile is not re-entrant.

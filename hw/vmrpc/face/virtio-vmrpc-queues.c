@@ -153,6 +153,7 @@ static void handle_request(VirtIODevice *vdev, VirtQueue *vq)
     }
     /* In the handler of another device, which relies on the BQL: later. */
     if (memory_region_access_is_nested()) {
+        trace_virtio_vmrpc_nested(s, virtio_get_queue_index(vq));
         qemu_bh_schedule(s->more_bh);
         return;
     }

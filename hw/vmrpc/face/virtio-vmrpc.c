@@ -16,7 +16,7 @@
  *   virtio-vmrpc-migration.c    the migration stream
  *   virtio-vmrpc-report.c       reports of the server: trace, log, QMP events
  *   virtio-vmrpc-monitor.c      commands of QMP and HMP
- *   virtio-vmrpc-pci.c          the PCI transport
+ *   virtio-vmrpc-pci.c          the PCI transport; virtio-mmio needs no file
  *   virtio-vmrpc-device.c       the state that all of them use
  *
  * Requests.  The thread of the vCPU that notifies a queue executes its
@@ -49,6 +49,7 @@
 
 #include "hw/core/cpu.h"
 #include "hw/virtio/virtio-bus.h"
+#include "hw/virtio/virtio-mmio.h"
 #include "hw/vmrpc/face/virtio-vmrpc-address.h"
 #include "hw/vmrpc/face/virtio-vmrpc-claim.h"
 #include "hw/vmrpc/face/virtio-vmrpc-device.h"
@@ -214,7 +215,7 @@ static void virtio_vmrpc_device_realize(DeviceState *dev, Error **errp)
     VirtIOVmrpc *s = VIRTIO_VMRPC(dev);
 
     if (s->num_queues == VIRTIO_VMRPC_AUTO_NUM_QUEUES) {
-        s->num_queues = 1;
+        s->num_queues = MIN(current_machine->smp.cpus, VMRPC_QUEUES_MAX);
     }
     if (!make_server(s, errp)) {
         return;
@@ -239,6 +240,38 @@ err_claim:
 err_server:
     vmrpc_server_free(s->server);
     s->server = NULL;
+}
+
+/*
+ * The whole device, after virtio_vmrpc_device_realize(): it is on its bus, and
+ * has an address space.
+ */
+static void virtio_vmrpc_realize(DeviceState *dev, Error **errp)
+{
+    ERRP_GUARD();
+    Object *proxy = OBJECT(qdev_get_parent_bus(dev)->parent);
+    VirtIOMMIOProxy *mmio = (VirtIOMMIOProxy *)
+        object_dynamic_cast(proxy, TYPE_VIRTIO_MMIO);
+
+    if (mmio && mmio->legacy) {
+        /* A legacy device has no id that large. */
+        error_setg(errp, "virtio-vmrpc needs virtio 1, and virtio-mmio is set "
+                   "to force-legacy=true: add "
+                   "-global virtio-mmio.force-legacy=false");
+        return;
+    }
+    VIRTIO_VMRPC_GET_CLASS(dev)->parent_realize(dev, errp);
+    if (*errp) {
+        return;
+    }
+    virtio_vmrpc_memory_limit(VIRTIO_VMRPC(dev));
+    if (mmio) {
+        /*
+         * A vCPU executes requests within its access to this region, without
+         * the BQL.  An access of another vCPU meanwhile is not re-entrant.
+         */
+        mmio->iomem.disable_reentrancy_guard = true;
+    }
 }
 
 static void virtio_vmrpc_device_unrealize(DeviceState *dev)
@@ -297,6 +330,9 @@ static void virtio_vmrpc_class_init(ObjectClass *klass, QomClassData *data)
     VirtioDeviceClass *vdc = VIRTIO_DEVICE_CLASS(klass);
 
     device_class_set_props(dc, virtio_vmrpc_properties);
+    device_class_set_parent_realize(
+        dc, virtio_vmrpc_realize,
+        &VIRTIO_VMRPC_CLASS(klass)->parent_realize);
     dc->vmsd = &vmstate_virtio_vmrpc;
     set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);
     vdc->realize = virtio_vmrpc_device_realize;
@@ -315,6 +351,7 @@ static const TypeInfo virtio_vmrpc_info = {
     .instance_size = sizeof(VirtIOVmrpc),
     .instance_init = virtio_vmrpc_instance_init,
     .instance_finalize = virtio_vmrpc_instance_finalize,
+    .class_size = sizeof(VirtIOVmrpcClass),
     .class_init = virtio_vmrpc_class_init,
 };
 

@@ -13,7 +13,7 @@
 #   make lint       what tools find in the sources: Ruff, mypy, checkpatch, shellcheck, codespell
 #   make guests     the guests' kernels, modules and system, fetched and built
 #   make deps       install the Debian packages that are missing [SECTIONS=]
-#   make run        boot a guest on vmmnet [RUN="options"] [DISK=image.qcow2]
+#   make run        boot a guest on vmmnet [RUN="options"] [DISK=image.qcow2] [MACHINE=microvm]
 #   make run-migration   move a VM to another network; watch it keep its address
 #   make run-dns    OpenSSH with our DNS library, where AAAA is lost or addresses are forged
 #   make run-cvsw   two tenants on two hosts, in tunnels that their own NICs make
@@ -36,6 +36,7 @@
 PYTHON  ?= /usr/bin/python3
 RUN     ?=
 DISK    ?=
+MACHINE ?=
 BENCH   ?= vmrpc
 DESTDIR ?=
 SECTIONS ?=
@@ -131,7 +132,7 @@ run:
 	@qemu/ready $@
 	@qemu/deps build run
 	@$(MAKE) --no-print-directory lean
-	@$(PYTHON) -m lab.run $(if $(DISK),--disk "$(DISK)") $(RUN)
+	@$(PYTHON) -m lab.run $(if $(DISK),--disk "$(DISK)") $(if $(MACHINE),--machine "$(MACHINE)") $(RUN)
 
 run-migration:
 	@qemu/ready $@

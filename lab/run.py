@@ -5,7 +5,8 @@ An IPv6-only network with a web server whose name has only an AAAA record; a
 guest without a NIC and with IPv4 only; both directions of the paper's section
 3; then a shell in the guest.
 
-    python3 -m lab.run [--kernel 6.1|6.12|7.3] [--accel kvm|tcg] [--no-shell]
+    python3 -m lab.run [--machine q35|microvm] [--kernel 6.1|6.12|7.3] [--accel kvm|tcg]
+                       [--no-shell]
     python3 -m lab.run --disk image.qcow2
 """
 
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from lab import own_disk, terminal
 from lab.base.net import Namespace, Network
-from lab.guest import accelerator, image, qemu
+from lab.guest import accelerator, image, machine, qemu
 from lab.guest.guest import Guest
 from lab.packages import kernel
 from lab.packages.conclude import conclude
@@ -133,14 +134,17 @@ def demonstrate(options: argparse.Namespace, story: Story) -> None:
     with contextlib.ExitStack() as stack:
         host, peer = stack.enter_context(network(story))
         with story.step("Boot the guest: no NIC, one virtio-vmrpc device"):
-            print(f"    -device {device()}")
+            accel = accelerate(options)
+            on_it = machine.of(options.machine, accel).on(device())
+            print(f"    -machine {options.machine} -device {on_it}")
             guest = Guest(
                 netns=host,
+                machine=options.machine,
                 kernel=options.kernel,
-                devices=[device()],
+                devices=[on_it],
                 module=module,
                 shell=True,
-                accel=accelerate(options),
+                accel=accel,
             )
             stack.enter_context(guest)
         fetch_outwards(story, guest)
@@ -157,6 +161,9 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         "--kernel", choices=kernel.SERIES, default=kernel.OLDEST, help="guest kernel"
     )
     parser.add_argument(
+        "--machine", choices=machine.TYPES, default=machine.DEFAULT, help="QEMU's machine type"
+    )
+    parser.add_argument(
         "--accel", help="QEMU's -accel, such as tcg; else kvm, where guests start on it"
     )
     parser.add_argument(
@@ -164,6 +171,8 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--disk", type=Path, help="boot this image of yours instead")
     options = parser.parse_args(arguments)
+    if options.disk and options.machine != machine.DEFAULT:
+        parser.error(f"--machine {options.machine}: --disk boots on {machine.DEFAULT}")
     if options.disk and not options.disk.is_file():
         parser.error(f"--disk {options.disk}: there is no such file")
     return options

@@ -29,7 +29,7 @@ from vmmnet.qmp import Qmp, QmpError
 from ..base import paths, process, scratch, wait
 from ..packages import kernel
 from ..packages.kernel import OLDEST
-from . import console, image, qemu
+from . import console, image, machine, qemu
 from .agent import Channel, CommandError, Job, Result
 from .cpio import File
 from .qemu import accelerator
@@ -64,6 +64,8 @@ class GuestConfig:
     QEMU inherits ``pass_fds``, such as an open macvtap, under the same numbers.
     ``shell`` adds a console for people, /dev/hvc0, at ``Guest.shell_path``.
 
+    On a ``machine`` without PCI, devices for PCI become those for virtio-mmio.
+
     ``$VMMNET_KEEP`` keeps the guest of a test that fails, and ``$VMMNET_QEMU_ARGS`` has more
     options of QEMU, such as ``-trace virtio_vmrpc_*``: CONTRIBUTING.md.
     """
@@ -81,7 +83,7 @@ class GuestConfig:
     memory: str = "512M"
     smp: int = 2
     cpu: str = "max"
-    machine: str = "q35"
+    machine: str = field(default_factory=machine.chosen)
     accel: str = field(default_factory=accelerator)
     shell: bool = field(default_factory=lambda: "VMMNET_KEEP" in os.environ)
     resolver: str = "192.0.0.1"
@@ -303,6 +305,7 @@ class Guest:
 
     def _command(self, incoming: bool) -> list[str | Path]:
         config = self.config
+        kind = machine.of(config.machine, config.accel)
         guest_kernel = kernel.get(config.kernel)
         initrd = self.folder / "initrd"
         image.boot_archive(guest_kernel, _boot_files(config), initrd)
@@ -317,6 +320,7 @@ class Guest:
             "watchdog_thresh=60",
             "net.ifnames=0",
             *image.QUICK_BOOT,
+            *kind.append,
             "" if config.ipv6 else "ipv6.disable=1",
             config.append,
         ]
@@ -325,6 +329,7 @@ class Guest:
             *qemu.firmware_options(),
             *("-name", config.name),
             *("-machine", config.machine, "-accel", config.accel, "-cpu", config.cpu),
+            *kind.arguments,
             *("-smp", str(config.smp), "-m", config.memory),
             *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
             *("-kernel", kernel.plain_image(guest_kernel), "-initrd", initrd),
@@ -349,7 +354,8 @@ class Guest:
             command += ["-device", device]
         command += config.arguments
         command += shlex.split(os.environ.get("VMMNET_QEMU_ARGS", ""))
-        return command + (["-incoming", "defer"] if incoming else [])
+        command += ["-incoming", "defer"] if incoming else []
+        return kind.adapt(command)
 
     def _quit(self) -> int:
         """Ask QEMU to end; return its exit status."""

@@ -54,6 +54,7 @@ _EXCLUDED = ("/usr/share/man/*", "/usr/share/locale/*", "/usr/share/doc/*", "/us
 # Modules that are needed before the root file system; the order is free.
 _BOOT_MODULES = (
     "virtio_pci",
+    "virtio_mmio",
     "virtio_blk",
     "virtio_console",
     "virtio_rng",

@@ -31,6 +31,8 @@ from .hostd import Hostd, has_address, registration
 VM = "0a7c1f3e-0000-4000-8000-00000000000a"
 ADDRESS = "2001:db8:1::c0de"
 CVSW_MAC, HOSTVLAN_MAC, MIP6_MAC = (f"52:54:00:00:00:0{n}" for n in (1, 2, 3))
+#: Of the VM's peer, which is of its tenant.
+PEER_MAC = "52:54:00:00:00:99"
 HOME_ADDRESS = "2001:db8:2000::10"
 #: Where guests reach IPv4 addresses by VMRPC.
 NAT64 = "2001:db8:64::"
@@ -64,7 +66,7 @@ class Host:
         cv, hv, mip = (space.tap(f"tap{next(self._taps)}", self.bridge) for _ in range(3))
         table = self.folder / "lnid.table"
         with Table.change(table) as change:
-            change.replace([Entry.of(macs.parse(HOSTVLAN_MAC), [7])])
+            change.replace([Entry.of(macs.parse(mac), [7]) for mac in (HOSTVLAN_MAC, PEER_MAC)])
         plain = "script=no,downscript=no,vhost=off"
         return [
             *("-device", f"virtio-vmrpc-pci,id=vmrpc0,address6={ADDRESS},{_NAT64}"),

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a guest needs beside the name of its machine type.
+
+A test names devices as on a machine with PCI.  Where there is none, ``virtio-blk-pci,...`` becomes
+``virtio-blk-device,...``, so the same cases run on each machine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .qemu import TCG
+
+#: QEMU's -machine of the guests of the test bed.
+DEFAULT = "q35"
+MICROVM = "microvm"
+#: Machine types that a guest may have.
+TYPES = (DEFAULT, MICROVM)
+# Options of a PCI device alone.
+_PCI_OPTION = re.compile(r",(?:romfile|vectors|bus|addr|rombar)=[^,]*")
+
+
+def chosen() -> str:
+    """QEMU's -machine of every guest of the test bed: ``$VMMNET_MACHINE``, else q35."""
+    return os.environ.get("VMMNET_MACHINE") or DEFAULT
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine type.  ``arguments`` are QEMU's, ``append`` the kernel's."""
+
+    pci: bool = True
+    arguments: tuple[str, ...] = ()
+    append: tuple[str, ...] = ()
+
+    def on(self, device: str) -> str:
+        """The ``-device`` of this machine that has the same use."""
+        if self.pci or not re.match(r"virtio-[\w-]+-pci\b", device):
+            return device
+        return _PCI_OPTION.sub("", re.sub(r"-pci\b", "-device", device, count=1))
+
+    def adapt(self, command: Sequence[str | Path]) -> list[str | Path]:
+        """Replace each ``-device`` of a command line of QEMU."""
+        before = ["", *command]
+        return [
+            self.on(str(word)) if option == "-device" else word
+            for option, word in zip(before, command, strict=False)
+        ]
+
+
+def of(machine: str, accel: str) -> Machine:
+    """Return what the value of -machine needs, with options or without, on an accelerator."""
+    if machine.split(",")[0] != MICROVM:
+        return Machine()
+    return Machine(
+        pci=False,
+        # The guest's module speaks virtio 1, as all devices that came later than it.
+        arguments=("-global", "virtio-mmio.force-legacy=false"),
+        append=(f"tsc_early_khz={_tsc_khz()}",) if accel == TCG else (),
+    )
+
+
+def _tsc_khz() -> int:
+    """Ticks of a guest's TSC under TCG, which are the host's.
+
+    Linux has nothing to count them with on a microvm, which has neither PIT nor PM timer, and
+    hangs at its boot.
+    """
+    text = Path("/proc/cpuinfo").read_text()
+    found = re.search(r"^cpu MHz\s*: ([\d.]+)$", text, re.M)
+    return round(float(found[1]) * 1000) if found else 2_000_000

@@ -433,6 +433,25 @@ static const Mismatch mismatches[] = {
 };
 
 /*
+ * Ends a destination that could not load the stream. Returns: what it said, on
+ * stderr and, from QEMU 10.2 on, to who asks for the migration's state.
+ */
+static char *quit_failed(QTestState *to, const char *err)
+{
+    QDict *state = qtest_qmp_assert_success_ref(
+        to, "{ 'execute': 'query-migrate' }");
+    const char *desc = qdict_get_try_str(state, "error-desc");
+    g_autofree char *text = NULL;
+    char *both;
+
+    qtest_quit(to);
+    g_assert_true(g_file_get_contents(err, &text, NULL, NULL));
+    both = g_strconcat(text, desc, NULL);
+    qobject_unref(state);
+    return both;
+}
+
+/*
  * Configuration that the guest has read must not change.  The destination
  * reports the difference; the source continues.
  */
@@ -452,8 +471,7 @@ static void test_migration_refused(const void *data)
         "'exit-on-error': false } }", uri);
     migration_start(vm.qts, "migrate", uri);
     g_assert_false(migration_wait(to));
-    qtest_quit(to);
-    g_assert_true(g_file_get_contents(err, &text, NULL, NULL));
+    text = quit_failed(to, err);
     assert_says(m->options, text, &m->says, 1);
 
     /* The source may have finished its part; it can continue in any case. */
@@ -489,21 +507,17 @@ static char *load_stream(const uint8_t *data, size_t len)
     g_autofree char *err = g_build_filename(tmp_dir, "stderr", NULL);
     g_autofree char *more = g_strdup_printf("2>%s", err);
     QTestState *to = boot_destination("address6=" VM6, more);
-    char *text = NULL;
-    bool ok;
 
     g_assert_true(g_file_set_contents(uri + strlen("file:"),
                                       (const char *)data, len, NULL));
     qtest_qmp_assert_success(
         to, "{ 'execute': 'migrate-incoming', 'arguments': { 'uri': %s, "
         "'exit-on-error': false } }", uri);
-    ok = migration_wait(to);
-    qtest_quit(to);
-    g_assert_true(g_file_get_contents(err, &text, NULL, NULL));
-    if (ok) {
-        g_clear_pointer(&text, g_free);
+    if (migration_wait(to)) {
+        qtest_quit(to);
+        return NULL;
     }
-    return text;
+    return quit_failed(to, err);
 }
 
 static size_t find(const uint8_t *data, size_t len, const void *what,

@@ -5,9 +5,9 @@
  * A guest may have a million sockets.  Every call of the guest needs the BQL
  * for a moment, and a monitor command holds it.  So an answer is bounded and
  * says where to continue, and query-vmrpc pauses after each batch of sockets
- * (inspect.h).  The device may be unplugged during a pause: the reference
- * keeps its memory, and its server is NULL from then on.  "info vmrpc" shows
- * one batch and does not pause.
+ * (inspect.h).  The device may be unplugged during a pause: references keep
+ * its memory, and its server is NULL from then on.  "info vmrpc" shows one
+ * batch and does not pause.
  */
 #include "qemu/osdep.h"
 
@@ -298,8 +298,41 @@ static void set_next(VmrpcDeviceInfo *info, VmrpcServer *server,
 
 typedef struct Search {
     const char *id;             /* or QOM path; NULL: all devices */
-    GPtrArray *found;           /* references */
+    GPtrArray *found;           /* Held */
 } Search;
+
+/* A reference to a device, and one to its proxy, of whose memory it may be. */
+typedef struct Held {
+    VirtIOVmrpc *device;
+    DeviceState *proxy;
+} Held;
+
+static void hold(GPtrArray *found, VirtIOVmrpc *s)
+{
+    Held *held = g_new(Held, 1);
+
+    held->device = s;
+    held->proxy = qdev_get_parent_bus(DEVICE(s))->parent;
+    object_ref(OBJECT(held->device));
+    object_ref(OBJECT(held->proxy));
+    g_ptr_array_add(found, held);
+}
+
+static void let_go(gpointer data)
+{
+    Held *held = data;
+
+    object_unref(OBJECT(held->device));
+    object_unref(OBJECT(held->proxy));
+    g_free(held);
+}
+
+static VirtIOVmrpc *held_device(const GPtrArray *found, guint i)
+{
+    const Held *held = g_ptr_array_index(found, i);
+
+    return held->device;
+}
 
 static bool is_called(VirtIOVmrpc *s, const char *name)
 {
@@ -315,18 +348,18 @@ static int find_device(Object *child, void *opaque)
     Search *search = opaque;
 
     if (s && s->server && (!search->id || is_called(s, search->id))) {
-        g_ptr_array_add(search->found, object_ref(OBJECT(s)));
+        hold(search->found, s);
     }
     return 0;
 }
 
 /*
- * References to the device with this @id, or to all devices.  NULL, with @errp,
- * if none has the @id.
+ * Holds the device with this @id, or all devices.  NULL, with @errp, if none has
+ * the @id.
  */
 static GPtrArray *find_devices(const char *id, Error **errp)
 {
-    g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func(object_unref);
+    g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func(let_go);
     Search search = { .id = id, .found = found };
 
     object_child_foreach_recursive(object_get_root(), find_device, &search);
@@ -390,7 +423,7 @@ VmrpcDeviceInfoList *coroutine_fn qmp_query_vmrpc(const char *id,
     }
     found = find_devices(id, errp);
     for (guint i = 0; found && i < found->len; i++) {
-        VmrpcDeviceInfo *info = query_device(g_ptr_array_index(found, i),
+        VmrpcDeviceInfo *info = query_device(held_device(found, i),
                                              has_sockets_from ? sockets_from
                                                               : 0, &limit,
                                              has_rules && rules);
@@ -416,7 +449,7 @@ void qmp_vmrpc_reload_policy(const char *id, Error **errp)
                    "its id", found->len);
         return;
     }
-    s = g_ptr_array_index(found, 0);
+    s = held_device(found, 0);
     if (!vmrpc_server_reload_policy(s->server, &err)) {
         error_setg(errp, "%s", err->message);
     }
@@ -586,7 +619,7 @@ static void hmp_info_vmrpc(Monitor *mon, const QDict *qdict)
         return;
     }
     for (guint i = 0; i < found->len; i++) {
-        print_first(mon, g_ptr_array_index(found, i),
+        print_first(mon, held_device(found, i),
                     qdict_get_try_int(qdict, "from", 0));
     }
 }

@@ -13,6 +13,7 @@ import pytest
 from lab.base import tools
 from lab.packages import chroot
 from lab.packages.chroot import Chroot
+from lab.packages.debs import RELEASES
 
 pytestmark = pytest.mark.long
 
@@ -20,10 +21,16 @@ IMAGE, HEADERS = "linux-image-cloud-amd64", "linux-headers-cloud-amd64"
 PACKAGE = "vmmnet-guest-dkms"
 
 
-@pytest.fixture(scope="module", params=["bookworm", "trixie"])
-def system(request: pytest.FixtureRequest) -> Path:
+@pytest.fixture(scope="session", params=RELEASES)
+def release(request: pytest.FixtureRequest) -> str:
+    """Each release that there are packages for: DKMS has to be as new as where one was built."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def system(release: str) -> Path:
     """A Debian with DKMS, and a kernel and its headers at hand."""
-    return chroot.base(["dkms"], [IMAGE, HEADERS], request.param)
+    return chroot.base(["dkms"], [IMAGE, HEADERS], release)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..base import scratch, tools
+from ..base import parallel, scratch, tools
 from ..base.net import Interface, Namespace, Network
 from ..base.rough import SMOOTH, Rough
 from ..guest.guest import Guest
@@ -264,13 +264,15 @@ def bed(rough: Rough = SMOOTH) -> Iterator[Bed]:
 
 @contextlib.contextmanager
 def started(vms: Sequence[Vm]) -> Iterator[None]:
-    """Boot VMs in parallel, and give them their addresses."""
+    """Boot VMs, as many side by side as programs of a test run, and give them their addresses."""
     with contextlib.ExitStack() as stack:
-        for vm in vms:
-            stack.push(vm.guest)
-            vm.guest.launch()
-        for vm in vms:
-            vm.guest.boot()
+        for first in range(0, len(vms), parallel.WORKERS):
+            some = vms[first : first + parallel.WORKERS]
+            for vm in some:
+                stack.push(vm.guest)
+                vm.guest.launch()
+            for vm in some:
+                vm.guest.boot()
         for vm in vms:
             vm.configure()
         yield

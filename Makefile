@@ -27,6 +27,8 @@
 #                   make install-dns: the DNS server, vmmnet-zone, the client library
 #   make deb        Debian packages, into build/deb; docs/packages.md. SUITE=trixie:
 #                   in a root of that release, into build/deb-trixie
+#   make ... ARCH=arm64 with guests of another architecture than this system's: lean, full,
+#                   guests, run, and test, of all programs that need nothing of QEMU's
 #   make ... SERIES=10.2 with another series of QEMU than the default (qemu/series)
 #   make clean      drop the builds; make distclean: and everything fetched
 #
@@ -51,19 +53,29 @@ export PYTHONPATH := $(CURDIR)/control:$(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH
 
 # The series of QEMU; another than the default has folders with its name.
 OTHER := $(if $(SERIES),$(filter-out $(shell awk '!/^\#/ {print $$1; exit}' qemu/series),$(SERIES)))
-TAIL := $(addprefix -,$(OTHER))
+# The guests' architecture, in Debian's words; another than the system's has folders with its name.
+OWN_ARCH := $(if $(filter aarch64 arm64,$(shell uname -m 2>/dev/null)),arm64,amd64)
+ARCH    ?= $(OWN_ARCH)
+FOREIGN := $(filter-out $(OWN_ARCH),$(ARCH))
+ifneq ($(filter-out amd64 arm64,$(ARCH)),)
+$(error ARCH=$(ARCH) is no architecture that vmmnet has: amd64 or arm64)
+endif
+export VMMNET_ARCH := $(ARCH)
+EMULATOR := qemu-system-$(if $(filter arm64,$(ARCH)),aarch64,x86_64)
+TAIL := $(addprefix -,$(FOREIGN) $(OTHER))
+TAIL := $(subst $() ,,$(TAIL))
 FULL := build/qemu$(TAIL)
 LEAN := build/qemu-lean$(TAIL)
 ASAN := build/qemu-asan$(TAIL)
 ifneq ($(OTHER),)
-export VMMNET_QEMU ?= $(CURDIR)/$(LEAN)/qemu-system-x86_64
+export VMMNET_QEMU ?= $(CURDIR)/$(LEAN)/$(EMULATOR)
 endif
 BPF  := control/vmmnet/hostvlan/bpf/hostvlan.bpf.o
 
 configured := $(if $(wildcard $(FULL)/build.ninja),full) \
               $(if $(wildcard $(LEAN)/build.ninja),lean)
 
-source := configure $(wildcard qemu/src$(TAIL)/.vmmnet/origin)
+source := configure $(wildcard qemu/src$(addprefix -,$(OTHER))/.vmmnet/origin)
 build = @qemu/weave $(OTHER) && $(PYTHON) qemu/build
 install = meson configure build/programs --prefix=$$(control/install --print-prefix) && \
     meson install -C build/programs --no-rebuild --quiet \
@@ -80,10 +92,10 @@ full: $(FULL)/build.ninja
 	$(build) $(FULL)
 
 lean: $(LEAN)/build.ninja
-	$(build) $(LEAN) qemu-system-x86_64 qemu-img qemu-nbd
+	$(build) $(LEAN) $(EMULATOR) qemu-img qemu-nbd
 
 asan: $(ASAN)/build.ninja
-	$(build) $(ASAN) qemu-system-x86_64 vmmnet-qtests
+	$(build) $(ASAN) $(EMULATOR) vmmnet-qtests
 
 bpf: $(BPF)
 
@@ -101,6 +113,13 @@ build/programs/build.ninja: ; @meson setup build/programs -Dtests=false >/dev/nu
 
 ha hostd dns: build/programs/build.ninja ; @ninja -C build/programs programs-$@
 
+ifneq (,$(FOREIGN))
+test:
+	@qemu/ready $@
+	@qemu/deps build run cross
+	@$(MAKE) --no-print-directory lean
+	@$(PYTHON) -m lab.cross $(addprefix --room ,$(ROOM)) $(TEST)
+else
 test: build/unit/build.ninja
 	@rooms=$$(meson test -C build/unit --list 2>/dev/null | \
 	    sed -n 's,^vmmnet:\(.*\) / .*,\1,p' | sort -u); \
@@ -109,6 +128,7 @@ test: build/unit/build.ninja
 	        { echo "'$$room' is no room with unit tests; these are:" $$rooms >&2; exit 1; }; \
 	done
 	@meson test -C build/unit $(addprefix --suite ,$(ROOM)) $(TEST)
+endif
 
 # What a sanitizer's report and a core dump need are the line numbers of -g1.  It
 # and -O1 are compiled in less than half the time of -g and -O2.
@@ -120,17 +140,17 @@ lint:
 	@test -e qemu/src/scripts/checkpatch.pl || qemu/fetch
 	@tests/run --layers lint
 
-guests: ; @qemu/ready $@ && $(PYTHON) -m lab.guest.image
+guests: ; @qemu/ready $@ $(if $(FOREIGN),&& qemu/deps cross) && $(PYTHON) -m lab.guest.image
 
-$(FULL)/build.ninja: $(source) ; @./configure --reuse $(addprefix --series=,$(OTHER))
-$(LEAN)/build.ninja: $(source) ; @./configure --lean --reuse $(addprefix --series=,$(OTHER))
-$(ASAN)/build.ninja: $(source) ; @./configure --sanitize --reuse $(addprefix --series=,$(OTHER))
+$(FULL)/build.ninja: $(source) ; @./configure --reuse $(addprefix --arch=,$(FOREIGN)) $(addprefix --series=,$(OTHER))
+$(LEAN)/build.ninja: $(source) ; @./configure --lean --reuse $(addprefix --arch=,$(FOREIGN)) $(addprefix --series=,$(OTHER))
+$(ASAN)/build.ninja: $(source) ; @./configure --sanitize --reuse $(addprefix --arch=,$(FOREIGN)) $(addprefix --series=,$(OTHER))
 
 deps: ; @qemu/ready $@ && qemu/deps $(SECTIONS)
 
 run:
 	@qemu/ready $@
-	@qemu/deps build run
+	@qemu/deps build run $(if $(FOREIGN),cross)
 	@$(MAKE) --no-print-directory lean
 	@$(PYTHON) -m lab.run $(if $(DISK),--disk "$(DISK)") $(if $(MACHINE),--machine "$(MACHINE)") $(RUN)
 
@@ -172,7 +192,7 @@ bench:
 install: full install-control install-ha install-hostd install-dns
 	@DESTDIR=$(abspath $(DESTDIR)) $(PYTHON) qemu/build $(FULL) install
 	@$(if $(DESTDIR),,$(PYTHON) -m vmmnet.libvirt.check.place \
-	    "$$(control/install --print-prefix)/bin/qemu-system-x86_64")
+	    "$$(control/install --print-prefix)/bin/$(EMULATOR)")
 
 install-control: $(BPF)
 	@DESTDIR=$(abspath $(DESTDIR)) control/install

@@ -16,6 +16,7 @@ from pathlib import Path
 
 # Program -> Debian package.
 PACKAGES: Mapping[str, str] = {
+    "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu",
     "ab": "apache2-utils",
     "apt-get": "apt",
     "clang": "clang",
@@ -54,6 +55,7 @@ PACKAGES: Mapping[str, str] = {
     "pdns_server": "pdns-server",
     "pasta": "passt",
     "ping": "iputils-ping",
+    "qemu-aarch64-static": "qemu-user-static",
     "ssh": "openssh-client",
     "ssh-keygen": "openssh-client",
     "strace": "strace",

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..base import process
+from ..base import architecture, process
 from ..packages import kernel
 from . import qemu
 
@@ -34,6 +34,8 @@ class Choice:
 
 def choose(series: str) -> Choice:
     """KVM where a guest with this kernel starts on it, else TCG."""
+    if architecture.guests() != architecture.HOST:
+        return Choice(qemu.TCG, "TCG: the guest's architecture is not this host's")
     if fault := cannot_open(_DEVICE) or cannot_boot(_command(series)):
         return Choice(qemu.TCG, f"TCG: {fault}")
     return Choice("kvm", "KVM: a guest starts on it")
@@ -65,10 +67,11 @@ def cannot_boot(command: Sequence[str | Path], limit: float = LIMIT) -> str:
 
 
 def _command(series: str) -> list[str | Path]:
+    guests = architecture.guests()
     return [
         qemu.binary(),
-        *(*qemu.firmware_options(), "-machine", "q35", "-accel", "kvm"),
+        *(*qemu.firmware_options(), "-machine", guests.machine, "-accel", "kvm"),
         *("-cpu", "max", "-m", "256M", "-nodefaults", "-no-user-config", "-display", "none"),
         *("-no-reboot", "-kernel", kernel.plain_image(kernel.get(series))),
-        *("-append", "console=ttyS0 panic=-1", "-serial", "stdio"),
+        *("-append", f"console={guests.console} panic=-1", "-serial", "stdio"),
     ]

@@ -26,7 +26,7 @@ from typing import Any, Protocol
 
 from vmmnet.qmp import Qmp, QmpError
 
-from ..base import paths, process, scratch, wait
+from ..base import architecture, paths, process, scratch, wait
 from ..packages import kernel
 from ..packages.kernel import OLDEST
 from . import console, image, machine, qemu
@@ -310,7 +310,7 @@ class Guest:
         initrd = self.folder / "initrd"
         image.boot_archive(guest_kernel, _boot_files(config), initrd)
         append = [
-            "console=ttyS0",
+            f"console={architecture.guests().console}",
             "loglevel=5",
             "panic=-1",
             # Under TCG on a busy machine the timer seems broken, and code that waits for a vCPU

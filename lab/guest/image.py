@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ..base import paths, tools
+from ..base import architecture, paths, tools
 from ..base.lock import locked
 from ..packages import debian
 from ..packages.conclude import conclude
@@ -49,7 +49,12 @@ PACKAGES = (
     "strace",
     "wget",
 )
+_GUESTS = architecture.guests()
 _EXCLUDED = ("/usr/share/man/*", "/usr/share/locale/*", "/usr/share/doc/*", "/usr/share/info/*")
+
+_MERGED = "/usr/share/mmdebstrap/hooks/merged-usr"
+#: Names of programs that update-alternatives would make.
+_ALTERNATIVES = {"awk": "mawk", "nc": "nc.openbsd"}
 
 # Modules that are needed before the root file system; the order is free.
 _BOOT_MODULES = (
@@ -80,12 +85,18 @@ def squash(folder: Path, product: Path) -> None:
 
 
 def _bootstrap(packages: Iterable[str], folder: Path) -> None:
+    if is_foreign := _GUESTS != architecture.HOST:
+        # No program of it runs here: packages are unpacked, and not configured.
+        variant = ["--variant=extract", "--include=?essential", f"--hook-dir={_MERGED}"]
+    else:
+        variant = ["--variant=essential"]
     options = [f"--dpkgopt=path-exclude={pattern}" for pattern in _EXCLUDED]
     tools.run(
         [
             "mmdebstrap",
             "--mode=root",
-            "--variant=essential",
+            *variant,
+            f"--architectures={_GUESTS.name}",
             f"--include={','.join(packages)}",
             '--aptopt=APT::Install-Recommends "false"',
             *options,
@@ -94,9 +105,22 @@ def _bootstrap(packages: Iterable[str], folder: Path) -> None:
             *(entry for entry in debian.sources() if "-backports" not in entry),
         ]
     )
+    if is_foreign:
+        _configure(folder)
     # Names come from the kernel command line and the boot's own files.
     (folder / "etc" / "resolv.conf").unlink(missing_ok=True)
     (folder / "etc" / "hosts").write_text("127.0.0.1 localhost guest\n::1 localhost\n")
+
+
+def _configure(folder: Path) -> None:
+    """Do what the packages' scripts would do, as far as guests need it."""
+    for name in ("passwd", "group"):
+        shutil.copy(folder / "usr/share/base-passwd" / f"{name}.master", folder / "etc" / name)
+    for name, target in _ALTERNATIVES.items():
+        (folder / "usr/bin" / name).symlink_to(target)
+    certificates = (folder / "usr/share/ca-certificates").rglob("*.crt")
+    bundle = folder / "etc/ssl/certs/ca-certificates.crt"
+    bundle.write_text("".join(each.read_text() for each in sorted(certificates)))
 
 
 def root(more: tuple[str, ...] = ()) -> Path:
@@ -106,8 +130,11 @@ def root(more: tuple[str, ...] = ()) -> Path:
     """
     packages = (*PACKAGES, *more)
     recipe = [debian.SUITE, *packages, *_EXCLUDED, "layout 1"]
-    product = FOLDER / f"root-{paths.digest(recipe)}.squashfs"
-    with locked("image"):
+    product = FOLDER / f"root-{paths.digest(recipe)}{_GUESTS.tail}.squashfs"
+    # A user of an image that exists does not wait for one that is being made.
+    if product.exists():
+        return product
+    with locked(f"image{_GUESTS.tail}"):
         if product.exists():
             return product
         tools.require("mmdebstrap", "mksquashfs")
@@ -155,11 +182,12 @@ def _module_data(file: Path) -> bytes:
 
 def _compiled(source: Path) -> bytes:
     """Compile a program, statically: the initramfs has no libraries."""
-    tools.require("gcc")
+    compiler = "gcc" if _GUESTS == architecture.HOST else f"{_GUESTS.triplet}-gcc"
+    tools.require(compiler)
     with tempfile.TemporaryDirectory() as scratch:
         product = Path(scratch) / source.stem
         warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"]
-        tools.run(["gcc", "-O2", "-s", "-static", *warnings, "-o", product, source])
+        tools.run([compiler, "-O2", "-s", "-static", *warnings, "-o", product, source])
         return product.read_bytes()
 
 

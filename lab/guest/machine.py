@@ -13,19 +13,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..base import architecture
 from .qemu import TCG
 
 #: QEMU's -machine of the guests of the test bed.
-DEFAULT = "q35"
+DEFAULT = architecture.guests().machine
 MICROVM = "microvm"
 #: Machine types that a guest may have.
-TYPES = (DEFAULT, MICROVM)
+TYPES = (DEFAULT, MICROVM) if architecture.guests() == architecture.AMD64 else (DEFAULT,)
 # Options of a PCI device alone.
 _PCI_OPTION = re.compile(r",(?:romfile|vectors|bus|addr|rombar)=[^,]*")
 
 
 def chosen() -> str:
-    """QEMU's -machine of every guest of the test bed: ``$VMMNET_MACHINE``, else q35."""
+    """QEMU's -machine of every guest: ``$VMMNET_MACHINE``, else the architecture's."""
     return os.environ.get("VMMNET_MACHINE") or DEFAULT
 
 

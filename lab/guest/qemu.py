@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..base import paths, process, tools, wait
+from ..base import architecture, paths, process, tools, wait
 from ..base.lock import locked
 from ..base.wait import PATIENCE
 
@@ -29,11 +29,13 @@ def binary() -> Path:
     chosen = os.environ.get("VMMNET_QEMU")
     if chosen:
         return Path(chosen)
+    guests = architecture.guests()
     for build in ("qemu-lean", "qemu"):
-        path = paths.BUILD / build / "qemu-system-x86_64"
+        path = paths.BUILD / f"{build}{guests.tail}" / guests.emulator
         if path.exists():
             return path
-    raise tools.MissingTool("QEMU is not built: run 'make'")
+    goal = f"make lean ARCH={guests.name}" if guests.tail else "make"
+    raise tools.MissingTool(f"QEMU is not built: run '{goal}'")
 
 
 def accelerator() -> str:
@@ -50,7 +52,7 @@ def series() -> list[str]:
 def folder(shape: str, of_series: str) -> Path:
     """Where a shape (``lean``, ``asan``) of a series is built."""
     tail = "" if of_series == series()[0] else f"-{of_series}"
-    return paths.BUILD / f"qemu-{shape}{tail}"
+    return paths.BUILD / f"qemu-{shape}{architecture.guests().tail}{tail}"
 
 
 def of_series(name: str) -> Path:
@@ -58,7 +60,7 @@ def of_series(name: str) -> Path:
     if name != series()[0]:
         with locked(f"qemu-{name}"):
             tools.run(["make", "-C", paths.ROOT, "lean", f"SERIES={name}"])
-    return folder("lean", name) / "qemu-system-x86_64"
+    return folder("lean", name) / architecture.guests().emulator
 
 
 def sanitized() -> Path:
@@ -67,9 +69,9 @@ def sanitized() -> Path:
     It is of the series of the QEMU to test. One that is no build of ours is taken itself.
     """
     used = binary()
-    ours = re.fullmatch(r"qemu(?:-lean|-asan)?(-[\d.]+)?", used.parent.name)
+    ours = re.fullmatch(r"qemu(?:-lean|-asan)?(-arm64|-amd64)?(-[\d.]+)?", used.parent.name)
     if ours and used.parent.parent == paths.BUILD:
-        path = paths.BUILD / f"qemu-asan{ours[1] or ''}" / used.name
+        path = paths.BUILD / f"qemu-asan{ours[1] or ''}{ours[2] or ''}" / used.name
         return path if path.exists() else used
     return used
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from vmmnet.guestimage import mirror, recipe
 
-from ..base import paths, tools
+from ..base import architecture, paths, tools
 from ..base.lock import locked
 
 SUITE = recipe.SUITE
@@ -70,8 +70,13 @@ def sources_of(suite: str) -> tuple[str, ...]:
     return tuple(entry.replace(SUITE, suite) for entry in entries)
 
 
+def _state(release: str) -> Path:
+    return _STATE / f"{release}{architecture.guests().tail}"
+
+
 def _apt(release: str, tool: str, *arguments: str, cwd: Path | None = None) -> str:
-    state = _STATE / release
+    state = _state(release)
+    guests = architecture.guests().name
     options = {
         "Dir::State": state / "state",
         "Dir::State::status": state / "status",
@@ -80,16 +85,19 @@ def _apt(release: str, tool: str, *arguments: str, cwd: Path | None = None) -> s
         "Dir::Etc::sourceparts": "/dev/null",
         "Dir::Etc::preferencesparts": "/dev/null",
         "APT::Sandbox::User": "root",
-        "APT::Architecture": "amd64",
+        "APT::Architecture": guests,
         "Acquire::Retries": "3",
     }
     words = [word for key, value in options.items() for word in ("-o", f"{key}={value}")]
+    # Programs that compile for guests run here.
+    both = dict.fromkeys((guests, architecture.HOST.name))
+    words += [word for name in both for word in ("-o", f"APT::Architectures::={name}")]
     return tools.run([tool, *words, *arguments], cwd=cwd)
 
 
 @cache
 def _update(release: str) -> None:
-    state = _STATE / release
+    state = _state(release)
     for folder in ("state/lists/partial", "cache/archives/partial"):
         (state / folder).mkdir(parents=True, exist_ok=True)
     (state / "status").touch()
@@ -122,14 +130,18 @@ def newest(name: str, series: str, release: str = SUITE, *, or_later: bool = Fal
 
 
 @locked("apt")
-def fetch(package: Package, folder: Path) -> Path:
-    """Download one package file, verified by apt, into ``folder``."""
+def fetch(package: Package, folder: Path, *, for_host: bool = False) -> Path:
+    """Download one package file, verified by apt, into ``folder``.
+
+    ``for_host`` is for programs that run here, whatever the guests' architecture is.
+    """
     _update(package.release)
     folder.mkdir(parents=True, exist_ok=True)
     pattern = f"{package.name}_*_*.deb"
     for stale in folder.glob(pattern):
         stale.unlink()
-    named = f"{package.name}={package.version}"
+    target = architecture.HOST if for_host else architecture.guests()
+    named = f"{package.name}:{target.name}={package.version}"
     _apt(package.release, "apt-get", "download", "-q", named, cwd=folder)
     (file,) = folder.glob(pattern)
     return file

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import gzip
 import lzma
 import os
 import re
@@ -21,9 +22,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..base import paths, tools
+from ..base import architecture, paths, tools
 from ..base.lock import locked
 from . import chroot, debian
+
+_GUESTS = architecture.guests()
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,8 @@ class Origin:
     release: str
     #: Backports replace a series by the next one, which serves, too.
     or_later: bool = False
+    #: The end of the packages' names; by default that of kernels for virtual machines.
+    flavour: str = f"cloud-{_GUESTS.name}"
 
 
 #: The kernels of the test bed, oldest first.
@@ -41,6 +46,9 @@ ORIGINS = {
     "6.12": Origin("bookworm"),
     "7.3": Origin("trixie", or_later=True),
 }
+if _GUESTS == architecture.ARM64:
+    # Debian has no kernel with larger pages.
+    ORIGINS["6.12-16k"] = Origin("bookworm", flavour="arm64-16k")
 SERIES = tuple(ORIGINS)
 OLDEST, MAIN, NEWEST = "6.1", "6.12", "7.3"
 MODULE_SOURCES = paths.ROOT / "guest-linux" / "vmrpc"
@@ -79,19 +87,20 @@ class Kernel:
         text = (self.headers / ".kernelvariables").read_text()
         (version,) = re.findall(r"^CC = .*gcc-(\d+)$", text, re.MULTILINE)
         # Headers may name it without the prefix; Debian has both names.
-        return f"x86_64-linux-gnu-gcc-{version}"
+        return f"{_GUESTS.triplet}-gcc-{version}"
 
 
 def _packages(series: str) -> Iterator[debian.Package]:
     """The packages of a series: image, modules, headers, their common part, kbuild."""
     origin = ORIGINS[series]
+    number = series.partition("-")[0]
 
     def newest(name: str) -> debian.Package:
-        return debian.newest(name, series, origin.release, or_later=origin.or_later)
+        return debian.newest(name, number, origin.release, or_later=origin.or_later)
 
     for kind, parts in (("image", "base|binary|modules"), ("headers", "headers|kbuild")):
         versioned = re.compile(rf"linux-({kind}|{parts})-\d")
-        meta = newest(f"linux-{kind}-cloud-amd64")
+        meta = newest(f"linux-{kind}-{origin.flavour}")
         (name,) = (each for each in meta.depends if each.startswith(f"linux-{kind}-"))
         package = newest(name)
         yield package
@@ -134,6 +143,14 @@ def _lay_out(root: Path) -> None:
         module.unlink()
 
 
+def _for_host(package: str) -> str:
+    """The package that has a compiler for the guests' architecture on this host."""
+    named = re.fullmatch(r"(gcc-\d+)(-for-host)?", package)
+    if named is None or _GUESTS == architecture.HOST:
+        return package
+    return f"{named[1]}-{_GUESTS.triplet.replace('_', '-')}"
+
+
 def _unpack_series(series: str, folder: Path) -> None:
     tools.require("apt-get", "dpkg-deb", "depmod")
     fresh = folder.with_name(folder.name + ".new")
@@ -141,11 +158,12 @@ def _unpack_series(series: str, folder: Path) -> None:
     # The compiler alone does not bring the assembler under its plain name.
     needs = {"binutils", "make"}
     for package in _packages(series):
-        file = debian.fetch(package, paths.BUILD / "guest" / "debs")
+        builds = package.name.startswith("linux-kbuild-")
+        file = debian.fetch(package, paths.BUILD / "guest" / "debs", for_host=builds)
         debian.unpack(file, fresh)
         file.unlink()
         if package.name.startswith(("linux-headers-", "linux-kbuild-")):
-            needs.update(name for name in package.depends if not name.startswith("linux-"))
+            needs.update(_for_host(name) for name in package.depends if name[:6] != "linux-")
     _lay_out(fresh)
     tools.run(["depmod", "-b", fresh, _release(fresh)])
     (fresh / _NEEDS).write_text("\n".join(sorted(needs)))
@@ -159,21 +177,21 @@ def get(series: str) -> Kernel:
     """Return the kernel of a series, fetching it when it is not there yet."""
     if series not in SERIES:
         raise ValueError(f"kernel={series}: the test bed has {', '.join(SERIES)}")
-    folder = paths.BUILD / "kernel" / series
-    with locked(f"kernel-{series}"):
+    folder = paths.BUILD / "kernel" / f"{series}{_GUESTS.tail}"
+    with locked(f"kernel-{folder.name}"):
         if not (folder / ".complete").exists():
             _unpack_series(series, folder)
     return Kernel(series, _release(folder), folder)
 
 
 def plain_image(kernel: Kernel) -> Path:
-    """Return the kernel as an ELF file, which boots by PVH.
+    """Return the kernel as an ELF file, which boots by PVH, or as arm64's Image.
 
     Its compressed image would decompress itself in the guest; that takes two
     seconds under TCG.
     """
     product = kernel.root / "boot" / f"vmlinux-{kernel.release}"
-    with locked(f"kernel-{kernel.series}"):
+    with locked(f"kernel-{kernel.root.name}"):
         if not product.exists():
             fresh = product.with_name(f"{product.name}.new")
             fresh.write_bytes(_decompressed(kernel.image.read_bytes()))
@@ -182,12 +200,14 @@ def plain_image(kernel: Kernel) -> Path:
 
 
 def _decompressed(image: bytes) -> bytes:
-    """The ELF file in a compressed image.
+    """What is in a compressed image: an ELF file, or arm64's Image.
 
     See Documentation/arch/x86/boot.rst of Linux: setup_sects, payload_offset
     and payload_length.  The last four octets of the payload are its size when
     decompressed.
     """
+    if _GUESTS == architecture.ARM64:
+        return _image_of_arm64(image)
     begin, length = struct.unpack_from("<II", image, 0x248)
     begin += (image[0x1F1] + 1) * 512
     end = begin + length - 4
@@ -197,6 +217,16 @@ def _decompressed(image: bytes) -> bytes:
     if decompress(out, payload) != size or not out.raw.startswith(b"\x7fELF"):
         raise ValueError("the kernel's image is compressed in an unknown way")
     return out.raw
+
+
+def _image_of_arm64(image: bytes) -> bytes:
+    """The Image in an EFI program that decompresses it, or as it is: zboot-header.S of Linux."""
+    if image[4:8] == b"zimg":
+        begin, length = struct.unpack_from("<II", image, 8)
+        image = gzip.decompress(image[begin : begin + length])
+    if image[0x38:0x3C] != b"ARM\x64":
+        raise ValueError("the kernel's image is compressed in an unknown way")
+    return image
 
 
 def _library(name: str) -> ctypes.CDLL:
@@ -248,9 +278,9 @@ def build_module(series: str, sources: Path = MODULE_SOURCES) -> Path:
     headers = paths.sources_below(paths.ROOT / "include")
     stamp = paths.digest([kernel.release, *paths.sources_below(sources), *headers])
     name = sources.name
-    folder = paths.BUILD / "module" / series / name
+    folder = paths.BUILD / "module" / kernel.root.name / name
     module, stamp_file = folder / f"{name}.ko", folder / ".stamp"
-    with locked(f"module-{series}-{name}"):
+    with locked(f"module-{kernel.root.name}-{name}"):
         if module.exists() and stamp_file.exists() and stamp_file.read_text() == stamp:
             return module
         shutil.rmtree(folder, ignore_errors=True)
@@ -268,7 +298,10 @@ def build_module(series: str, sources: Path = MODULE_SOURCES) -> Path:
 
 def _make(kernel: Kernel, folder: Path, *arguments: str) -> None:
     """Run the kernel's make with its own compiler; it writes to ``folder``."""
-    command = ["make", "-C", str(kernel.headers), *arguments]
+    target = []
+    if _GUESTS != architecture.HOST:
+        target = [f"ARCH={_GUESTS.linux}", f"CROSS_COMPILE={_GUESTS.triplet}-"]
+    command = ["make", "-C", str(kernel.headers), *target, *arguments]
     if shutil.which(kernel.compiler):
         tools.run(command)
         return

@@ -47,6 +47,33 @@ static uint32_t add(uint32_t crc, const uint8_t *p, size_t len)
                                             : add_portable(crc, p, len);
 }
 
+#elif defined(__aarch64__)
+
+#include <arm_acle.h>
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+
+__attribute__((target("+crc")))
+static uint32_t add_crc(uint32_t crc, const uint8_t *p, size_t len)
+{
+    uint64_t word;
+
+    for (; len >= sizeof(word); len -= sizeof(word), p += sizeof(word)) {
+        memcpy(&word, p, sizeof(word));
+        crc = __crc32cd(crc, word);
+    }
+    for (; len; len--, p++) {
+        crc = __crc32cb(crc, *p);
+    }
+    return crc;
+}
+
+static uint32_t add(uint32_t crc, const uint8_t *p, size_t len)
+{
+    return getauxval(AT_HWCAP) & HWCAP_CRC32 ? add_crc(crc, p, len)
+                                             : add_portable(crc, p, len);
+}
+
 #else
 
 static uint32_t add(uint32_t crc, const uint8_t *p, size_t len)

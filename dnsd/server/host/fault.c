@@ -14,12 +14,11 @@
 
 #include "dnsd/server/host/fault.h"
 
-#define PAGE_LEN    4096u
-
 /* for changes of the list */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(DnsdMapping *) mappings;
 static int wake_fd;
+static uintptr_t page_len;
 
 static DnsdMapping *find(uintptr_t address)
 {
@@ -49,8 +48,8 @@ static void page_is_lost(int number, siginfo_t *info, void *context)
     uint64_t one = 1;
     int saved = errno;
 
-    if (!m || mmap((void *)(address & -(uintptr_t)PAGE_LEN), PAGE_LEN,
-                   PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+    if (!m || mmap((void *)(address & -page_len), page_len, PROT_READ,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
                    0) == MAP_FAILED) {
         give_up();
         return;
@@ -77,6 +76,7 @@ int dnsd_fault_init(int wake)
     };
 
     wake_fd = wake;
+    page_len = sysconf(_SC_PAGESIZE);
     return sigaction(SIGBUS, &action, NULL) < 0 ? -errno : 0;
 }
 

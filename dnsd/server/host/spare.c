@@ -12,13 +12,14 @@
 
 #include "dnsd/server/host/spare.h"
 
-#define PAGE_LEN    4096u
-#define LIMIT       "/proc/sys/vm/max_map_count"
+#define LIMIT   "/proc/sys/vm/max_map_count"
 
 /* Neighbours that differ in protection are mappings of their own. */
 void dnsd_spare_hold(DnsdSpare *spare, size_t count)
 {
-    *spare = (DnsdSpare) { NULL, count * PAGE_LEN };
+    size_t page = sysconf(_SC_PAGESIZE);
+
+    *spare = (DnsdSpare) { NULL, count * page };
     spare->base = mmap(NULL, spare->len, PROT_NONE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (spare->base == MAP_FAILED) {
@@ -26,8 +27,7 @@ void dnsd_spare_hold(DnsdSpare *spare, size_t count)
         return;
     }
     for (size_t i = 1; i < count; i += 2) {
-        if (mprotect((uint8_t *)spare->base + i * PAGE_LEN, PAGE_LEN,
-                     PROT_READ) < 0) {
+        if (mprotect((uint8_t *)spare->base + i * page, page, PROT_READ) < 0) {
             return;
         }
     }

@@ -14,7 +14,7 @@
 
 #define NONE            UINT32_MAX
 #define ACCEPTS_MAX     64      /* per turn */
-#define PAGE_LEN        4096
+#define PAGE_LEN        4096    /* larger ones have parts of neighbours */
 #define IN_LEN          ((DNSD_STREAM_IN + PAGE_LEN - 1) / PAGE_LEN * PAGE_LEN)
 #define BUFFERS_LEN \
     (IN_LEN + (DNSD_STREAM_OUT + PAGE_LEN - 1) / PAGE_LEN * PAGE_LEN)

@@ -148,6 +148,66 @@ static bool has_sha(void)
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & CPUID_SHA;
 }
 
+#elif defined(__aarch64__)
+
+#include <arm_neon.h>
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+
+#define SHA_TARGET  __attribute__((target("+crypto")))
+
+/* Twenty rounds with one function */
+#define ROUNDS(function, constant)                                      \
+    do {                                                                \
+        for (unsigned end = i + 5; i < end; i++) {                      \
+            uint32x4_t sum = vaddq_u32(w[i], vdupq_n_u32(constant));    \
+            uint32_t next = vsha1h_u32(vgetq_lane_u32(abcd, 0));        \
+                                                                        \
+            abcd = function(abcd, e, sum);                              \
+            e = next;                                                   \
+        }                                                               \
+    } while (0)
+
+SHA_TARGET
+static void add_block_sha(uint32_t state[STATE], const uint8_t block[BLOCK])
+{
+    const uint32x4_t before = vld1q_u32(state);
+    uint32x4_t abcd = before, w[20];
+    uint32_t e = state[4];
+    unsigned i;
+
+    for (i = 0; i < 4; i++) {
+        w[i] = vreinterpretq_u32_u8(vrev32q_u8(vld1q_u8(block + 16 * i)));
+    }
+    for (; i < 20; i++) {
+        w[i] = vsha1su1q_u32(vsha1su0q_u32(w[i - 4], w[i - 3], w[i - 2]),
+                             w[i - 1]);
+    }
+    i = 0;
+    ROUNDS(vsha1cq_u32, 0x5a827999);
+    ROUNDS(vsha1pq_u32, 0x6ed9eba1);
+    ROUNDS(vsha1mq_u32, 0x8f1bbcdc);
+    ROUNDS(vsha1pq_u32, 0xca62c1d6);
+    vst1q_u32(state, vaddq_u32(abcd, before));
+    state[4] += e;
+}
+
+static bool has_sha(void)
+{
+    return getauxval(AT_HWCAP) & HWCAP_SHA1;
+}
+
+#else
+
+#define add_block_sha   add_block_portable
+
+static bool has_sha(void)
+{
+    return false;
+}
+
+#endif
+
 void dns_sha1(const uint8_t *data, size_t len, uint8_t hash[DNS_SHA1_LEN])
 {
     /* 0: not tested yet; all threads get the same result */
@@ -160,12 +220,3 @@ void dns_sha1(const uint8_t *data, size_t len, uint8_t hash[DNS_SHA1_LEN])
     }
     digest(can > 0 ? add_block_sha : add_block_portable, data, len, hash);
 }
-
-#else
-
-void dns_sha1(const uint8_t *data, size_t len, uint8_t hash[DNS_SHA1_LEN])
-{
-    dns_sha1_portable(data, len, hash);
-}
-
-#endif

@@ -61,15 +61,16 @@ def of(machine: str, accel: str) -> Machine:
         pci=False,
         # The guest's module speaks virtio 1, as all devices that came later than it.
         arguments=("-global", "virtio-mmio.force-legacy=false"),
-        append=(f"tsc_early_khz={_tsc_khz()}",) if accel == TCG else (),
+        append=(f"tsc_early_khz={_tsc_khz()}", "tsc=reliable") if accel == TCG else (),
     )
 
 
 def _tsc_khz() -> int:
     """Ticks of a guest's TSC under TCG, which are the host's.
 
-    Linux has nothing to count them with on a microvm, which has neither PIT nor PM timer, and
-    hangs at its boot.
+    Linux has nothing to count them with on a microvm, which has neither PIT nor PM timer: it hangs
+    at its boot.  With their number it still compares the TSC with timer interrupts, of which a busy
+    host loses some, and then keeps time by these: a clock that goes too slowly, in steps of 4 ms.
     """
     text = Path("/proc/cpuinfo").read_text()
     found = re.search(r"^cpu MHz\s*: ([\d.]+)$", text, re.M)

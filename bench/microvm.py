@@ -124,17 +124,18 @@ def _initramfs(folder: File) -> dict[str, File]:
     files = {}
     for module in image.load_order(found, ["virtio_mmio", "virtio_net"]):
         names.append(module.name.removesuffix(".xz"))
-        data = module.read_bytes()
+        octets = module.read_bytes()
         files[f"/lib/{names[-1]}"] = cpio.File(
-            lzma.decompress(data) if module.suffix == ".xz" else data
+            lzma.decompress(octets) if module.suffix == ".xz" else octets
         )
     files["/modules"] = cpio.File("".join(f"{name}\n" for name in names).encode())
     configure = f"ifconfig eth0 {_GUEST4} netmask 255.255.255.0 up\nhttpd -p"
     init = (many.EXAMPLE / "init").read_text().replace("httpd -p", configure)
     files["/init"] = cpio.File(init.encode(), 0o755)
     theirs = folder / "passt"
-    # A later archive's files replace an earlier one's.
-    theirs.write_bytes(ours.read_bytes() + cpio.archive(files))
+    # A later archive's files replace an earlier one's; it begins at a multiple of four.
+    data = ours.read_bytes()
+    theirs.write_bytes(data + bytes(-len(data) % 4) + cpio.archive(files))
     return {"vmrpc": ours, "bare": ours, "passt": theirs}
 
 

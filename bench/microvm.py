@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A microvm beside q35, and beside passt.
+"""A microvm beside q35, and beside one without our device.
 
     mmio    virtio-vmrpc-device in a microvm          requests a second of 4 vCPUs, against
     pci     virtio-vmrpc-pci in q35
 
-    vmrpc   virtio-vmrpc-device                       time from exec to the first page, memory,
-    passt   virtio-net-device and passt               against the same guest with a NIC
-    bare    neither: memory alone, when its server is up
+    vmrpc   virtio-vmrpc-device                       memory, and time from exec to the first page,
+    bare    the same guest without it                 or until the guest says that it serves
 
-Memory is the proportional set size of QEMU, and of passt, without the guest's RAM and without what
-the emulator has compiled.  The guest is the example's, examples/microvm.
+Memory is the proportional set size of QEMU, without the guest's RAM and without what the emulator
+has compiled.  The guest is the example's, examples/microvm.
 """
 
 from __future__ import annotations
 
-import contextlib
-import lzma
 import re
 import tempfile
 import time
@@ -25,7 +22,7 @@ from pathlib import Path as File
 
 from lab.base import conditions, net, scratch, tools, wait
 from lab.base.net import Namespace, Network
-from lab.guest import cpio, image, machine, many, qemu
+from lab.guest import machine, many, qemu
 from lab.guest.guest import Guest
 from lab.packages import kernel
 from lab.peers.lab import OWN_VM_ADDRESS, Lab, lab
@@ -61,7 +58,6 @@ _REQUESTS = Metric("requests", "1/s", True, "requests of 4 vCPUs")
 _PAGE = Metric("page", "s", False, "exec to first page")
 _MEMORY = Metric("memory", "MiB", False, "memory without the guest's")
 _RAM = "96M"
-_HOST4, _GUEST4, _GATEWAY4 = "10.77.1.1", "10.77.0.15", "10.77.0.2"
 _GOALS = "Goals: requests over virtio-mmio at least 0.9 of virtio-pci's; memory 2 MiB above bare."
 
 
@@ -97,68 +93,22 @@ def _count(guest: Guest) -> int:
     return guest.vmrpc_counters()["requests"]
 
 
-@contextlib.contextmanager
-def _network(kind: str, host: Namespace, folder: File) -> Iterator[tuple[list[str], list[int]]]:
-    """QEMU's options for a kind of network, and its helper's process."""
-    if kind == "vmrpc":
-        yield ["-device", f"virtio-vmrpc-pci,address6={_ADDRESS}"], []
-    elif kind == "passt":
-        socket = folder / "passt"
-        command = ["passt", "--foreground", "--stderr", "--socket", str(socket), "-t", "80"]
-        command += ["--ipv4-only", "--address", _GUEST4, "--netmask", "24", "--gateway", _GATEWAY4]
-        with (folder / "passt.log").open("wb") as out:
-            child = host.popen(command, stdout=out, stderr=out)
-            wait.until(socket.exists, "socket of passt")
-        server = f"addr.type=unix,addr.path={socket}"
-        netdev = f"stream,id=net0,server=off,{server}"
-        yield ["-netdev", netdev, "-device", "virtio-net-pci,netdev=net0"], [child.pid]
-    else:
-        yield [], []
-
-
-def _initramfs(folder: File) -> dict[str, File]:
-    """The example's; and with virtio_net, which has an address, for passt."""
-    ours = many.initramfs(kernel.OLDEST, folder / "vmrpc")
-    found = kernel.get(kernel.OLDEST)
-    names = []
-    files = {}
-    for module in image.load_order(found, ["virtio_mmio", "virtio_net"]):
-        names.append(module.name.removesuffix(".xz"))
-        octets = module.read_bytes()
-        files[f"/lib/{names[-1]}"] = cpio.File(
-            lzma.decompress(octets) if module.suffix == ".xz" else octets
-        )
-    files["/modules"] = cpio.File("".join(f"{name}\n" for name in names).encode())
-    configure = f"ifconfig eth0 {_GUEST4} netmask 255.255.255.0 up\nhttpd -p"
-    init = (many.EXAMPLE / "init").read_text().replace("httpd -p", configure)
-    files["/init"] = cpio.File(init.encode(), 0o755)
-    theirs = folder / "passt"
-    # A later archive's files replace an earlier one's; it begins at a multiple of four.
-    data = ours.read_bytes()
-    theirs.write_bytes(data + bytes(-len(data) % 4) + cpio.archive(files))
-    return {"vmrpc": ours, "bare": ours, "passt": theirs}
-
-
 def _boot(kind: str, initramfs: File) -> tuple[float, float]:
     """Seconds to the first page, and MiB; of a bare guest, to its server."""
     with Network() as network, tempfile.TemporaryDirectory() as name:
         folder = File(name)
         host = network.namespace("host")
-        host.sysctl({"net.ipv4.ip_unprivileged_port_start": 80})
         host.ip("address", "add", f"{_ADDRESS}/128", "dev", "lo")
-        tap = host.tap("up0")
-        tap.add_address(f"{_HOST4}/24")
-        with _network(kind, host, folder) as (words, helpers):
-            began = time.monotonic()
-            process = qemu.QemuProcess(
-                _command(words, initramfs, folder), netns=host.netns, stderr=folder / "log"
-            )
-            try:
-                _await(kind, host, folder)
-                took = time.monotonic() - began
-                return took, sum(_own_memory(pid) for pid in (process.pid, *helpers))
-            finally:
-                process.stop()
+        words = ["-device", f"virtio-vmrpc-pci,address6={_ADDRESS}"] if kind == "vmrpc" else []
+        began = time.monotonic()
+        process = qemu.QemuProcess(
+            _command(words, initramfs, folder), netns=host.netns, stderr=folder / "log"
+        )
+        try:
+            _await(kind, host, folder)
+            return time.monotonic() - began, _own_memory(process.pid)
+        finally:
+            process.stop()
 
 
 def _command(words: Sequence[str], initramfs: File, folder: File) -> list[str | File]:
@@ -182,8 +132,7 @@ def _await(kind: str, host: Namespace, folder: File) -> None:
         console = folder / "console"
         wait.until(lambda: console.exists() and ": ready" in console.read_text(), "its server")
         return
-    where = f"[{_ADDRESS}]" if kind == "vmrpc" else _HOST4
-    page = ["curl", "-sS", "--max-time", "1", f"http://{where}/"]
+    page = ["curl", "-sS", "--max-time", "1", f"http://[{_ADDRESS}]/"]
     wait.until(lambda: host.run(page, check=False).stdout, "the page")
 
 
@@ -201,8 +150,7 @@ def _own_memory(pid: int) -> float:
 def _compare(values: dict[str, dict[str, list[float]]]) -> Iterator[Comparison]:
     for metric, ours, peer in (
         (_REQUESTS, "mmio", "pci"),
-        (_PAGE, "vmrpc", "passt"),
-        (_MEMORY, "vmrpc", "passt"),
+        (_PAGE, "vmrpc", "bare"),
         (_MEMORY, "vmrpc", "bare"),
     ):
         found = values[metric.name]
@@ -212,18 +160,18 @@ def _compare(values: dict[str, dict[str, list[float]]]) -> Iterator[Comparison]:
 def _measure(plan: Plan) -> dict[str, dict[str, list[float]]]:
     values: dict[str, dict[str, list[float]]] = {
         "requests": {"mmio": [], "pci": []},
-        "page": {"vmrpc": [], "passt": [], "bare": []},
-        "memory": {"vmrpc": [], "passt": [], "bare": []},
+        "page": {"vmrpc": [], "bare": []},
+        "memory": {"vmrpc": [], "bare": []},
     }
     with lab() as world, scratch.folder() as name:
-        initramfs = _initramfs(File(name))
+        initramfs = many.initramfs(kernel.OLDEST, File(name) / "initramfs")
         for index in range(plan.rounds):
             kinds = (("mmio", machine.MICROVM), ("pci", machine.DEFAULT))
             for label, kind in report.turned(kinds, index):
                 values["requests"][label].append(_requests(world, kind, plan.seconds))
                 print(f"  round {index + 1}, {label}: {values['requests'][label][-1]:.0f} 1/s")
-            for kind in report.turned(("vmrpc", "passt", "bare"), index):
-                took, memory = _boot(kind, initramfs[kind])
+            for kind in report.turned(("vmrpc", "bare"), index):
+                took, memory = _boot(kind, initramfs)
                 values["page"][kind].append(took)
                 values["memory"][kind].append(memory)
                 print(f"  round {index + 1}, {kind}: {took:.1f} s, {memory:.1f} MiB", flush=True)
@@ -233,7 +181,7 @@ def _measure(plan: Plan) -> dict[str, dict[str, list[float]]]:
 def main(arguments: Sequence[str]) -> int:
     """Run the benchmark."""
     plan = parse(arguments)
-    tools.require("ip", "curl", "passt", "busybox", "cpio")
+    tools.require("ip", "curl", "busybox", "cpio")
     net.reap_stale()
     values = _measure(plan)
     comparisons = list(_compare(values))

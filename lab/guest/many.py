@@ -22,6 +22,10 @@ EXAMPLE = paths.ROOT / "examples" / "microvm"
 PREFIX = "2001:db8:77"
 #: What a guest needs of TCG's buffer for its code; QEMU takes 1 GiB, and keeps what it has used.
 _ACCEL = {qemu.TCG: "tcg,tb-size=32"}
+#: With many more than processors, Linux finds that its emulated timers lose ticks, and hangs.
+_AT_ONCE = {qemu.TCG: 4}
+#: Seconds that one more VM may add until all have booted: they share the host's processors.
+_BOOT = 0.1 * wait.PATIENCE
 
 
 def initramfs(series: str, product: Path) -> Path:
@@ -50,7 +54,8 @@ class Many:
             assert self.child.poll() is None, (self.folder / str(number) / "log").read_text()
             return self.host.run(command, check=False).stdout
 
-        found = wait.until(answered, f"a page of vm{number}")
+        limit = wait.PATIENCE + self.count * _BOOT
+        found = wait.until(answered, f"a page of vm{number}", limit)
         assert found
         return found
 
@@ -104,6 +109,7 @@ def running(host: Namespace, count: int, series: str) -> Iterator[Many]:
         found = kernel.get(series)
         command: list[str | Path] = [
             *("env", f"ACCEL={_ACCEL.get(accel, accel)}", f"APPEND={' '.join(kind.append)}"),
+            f"AT_ONCE={_AT_ONCE.get(accel, count)}",
             f"OPTIONS={' '.join(map(str, qemu.firmware_options()))}",
             *(EXAMPLE / "start", str(count), qemu.binary(), kernel.plain_image(found)),
             *(initramfs(series, folder / "initramfs"), PREFIX, folder / "vms"),

@@ -25,6 +25,7 @@ from ..base import scratch, wait
 from ..base.net import Interface, Network
 from ..cvsw import bed as cvsw
 from ..guest import qemu
+from ..guest.machine import DEFAULT
 from ..guest.relay import Relay
 from .hostd import Hostd, has_address, registration
 
@@ -154,7 +155,7 @@ class World:
     #: Of the hosts' network.
     switch: Interface
     controller: cvsw.Controller
-    machine: str = "q35"
+    machine: str = DEFAULT
     _serial: Iterator[int] = field(default_factory=itertools.count)
 
     def _register(self, host: Host) -> Path:
@@ -286,7 +287,7 @@ def recovers(target: Vm, uri: str) -> bool:
 
 
 @contextlib.contextmanager
-def world(network: Network, machine: str = "q35") -> Iterator[World]:
+def world(network: Network, machine: str = DEFAULT) -> Iterator[World]:
     """Build the two hosts on one switch."""
     with contextlib.ExitStack() as stack:
         switch, *spaces = (network.namespace(name) for name in ("switch", "a", "b"))

@@ -6,7 +6,6 @@ The layer suites runs tests/guest/test_semantics.py and others there, too.
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import time
@@ -19,9 +18,7 @@ from lab.base import scratch, wait
 from lab.base.net import Network
 from lab.cvsw import bed
 from lab.guest import machine, many, qemu
-from lab.guest.guest import Guest
-from lab.guest.migration import migrated
-from lab.hosts import all_rooms, numbers
+from lab.guest.flood import flood
 from lab.packages import kernel
 from lab.peers.lab import OWN_VM_ADDRESS, Lab, lab
 from vmmnet.qmp import Qmp
@@ -30,28 +27,6 @@ _KIND = machine.of(machine.MICROVM, qemu.accelerator())
 _SETTINGS: dict[str, Any] = {"module": True, "machine": machine.MICROVM, "memory": "192M"}
 _VCPUS = 4
 _SECONDS = 3
-#: One process a vCPU sends large datagrams for some seconds, and tells how many.
-_FLOOD = f"""
-import json, os, socket, sys, time
-pipes = []
-for cpu in range({_VCPUS}):
-    read, write = os.pipe()
-    if not os.fork():
-        os.sched_setaffinity(0, [cpu])
-        end = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        end.connect(("peer.test", 9999))
-        count, until = 0, time.monotonic() + {_SECONDS}
-        while time.monotonic() < until:
-            try:
-                end.send(bytes(60000))
-                count += 1
-            except ConnectionRefusedError:
-                pass
-        os.write(write, b"%d" % count)
-        os._exit(0)
-    pipes.append(read)
-print(json.dumps([int(os.read(read, 20)) for read in pipes]))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -87,27 +62,13 @@ def test_requests_run_in_the_vcpus(world: Lab, tmp_path: Path, series: str) -> N
     with world.guest(series, device=device, arguments=arguments, **settings) as guest:
         assert guest.run("curl -sS http://www.test/").stdout
         before = guest.vmrpc_counters()["requests"]
-        counts = json.loads(guest.run(["python3", "-c", _FLOOD]).stdout)
+        counts = flood(guest, _VCPUS, _SECONDS)
         assert all(counts), counts
         after = guest.vmrpc_counters()["requests"]
         assert after - before >= sum(counts)
         print(f"microvm, Linux {series}: {counts} datagrams in {_SECONDS} s")
         guest.check_kernel()
     assert not trace.exists() or not trace.read_text()
-
-
-def test_every_room(network: Network) -> None:
-    """A guest sends by VMRPC, Mobile IPv6, HostVLAN and CVSW, moves, and nothing is lost."""
-    with all_rooms.world(network) as world, numbers.traffic(network, world) as traffic:
-        here, there = world.hosts
-        with Guest(**_SETTINGS, smp=1, **world.place(here)) as first:
-            numbers.begin(world, first)
-            traffic.goes_on()
-            with migrated(first, **world.place(there)) as moved:
-                traffic.goes_on()
-                assert there.has and not here.has
-                moved.run("true")
-            traffic.check()
 
 
 def test_switches_have_names(network: Network) -> None:

@@ -859,7 +859,12 @@ class _Call32:
 
 @case
 def ancillary_data_of_32_bits(world: World) -> None:
-    """A header of a 32-bit program is smaller: what it has room for, it gets."""
+    """A header of a 32-bit program is smaller: what it has room for, it gets.
+
+    Only on x86 can a 64-bit program make such calls.
+    """
+    if os.uname().machine != "x86_64":
+        return
     header, part, data, control = 1024, 1060, 1072, 1088
     sock = world.datagrams(connected=True)
     set_flag(sock, socket.IPPROTO_IP, IP_RECVTTL)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vmmnet import VERSION
+from vmmnet.architecture import HOST
 from vmmnet.command import output
 from vmmnet.command.parser import Parser
 from vmmnet.command.status import Status
@@ -45,7 +46,7 @@ _VMRPC = (
     "outsourced sockets are an option of QEMU, -device virtio-vmrpc-pci: docs/virtio-vmrpc.md;"
     " in a guest, vmrpc-ss shows them"
 )
-_QEMU = "the emulator is the program qemu-system-x86_64-vmmnet: docs/packages.md"
+_QEMU = f"the emulator is the program {HOST.emulator.name}: docs/packages.md"
 _MAKE = "that is a target of the sources' Makefile: 'make {}' there"
 #: Rooms of vmmnet, and words of its README, that are no rooms of this command.
 ELSEWHERE = {

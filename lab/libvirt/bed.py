@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from vmmnet import architecture
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
 from vmmnet.values import mac as macs
@@ -32,7 +33,7 @@ from .libvirtd import GUESTS, Host, built
 
 MAC, LATE = "52:54:00:00:00:01", "52:54:00:00:00:02"
 VM, HOST, FAR = "2001:db8:1::c0de", "2001:db8:1::1", "2001:db8:9::c0de"
-EMULATOR = "/usr/bin/qemu-system-x86_64-vmmnet"
+EMULATOR = str(architecture.HOST.emulator)
 TABLE, KEYS = "/var/lib/vmmnet/lnid.table", "/etc/vmmnet/keys/"
 KEY = f"{KEYS}red1"
 POLICY, CONF = "/etc/vmmnet/guest.policy", "/etc/vmmnet/host.conf"

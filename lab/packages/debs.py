@@ -9,6 +9,8 @@ import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from vmmnet.architecture import HOST
+
 from ..base import paths, tools
 from ..base.lock import locked
 from . import debian
@@ -21,7 +23,7 @@ NAMES = (
 )
 #: libvirt's packages on a host, and Debian's own emulator, to coexist with ours.
 LIBVIRT = ("libvirt-daemon-system", "qemu-system-x86")
-EMULATOR = "qemu-system-x86_64-vmmnet"
+EMULATOR = HOST.emulator.name
 
 
 def is_own(release: str) -> bool:

@@ -31,7 +31,8 @@ DKMS builds again for each new kernel, DNS by the device, and a serial console.
       --address6 2001:db8:1::c0de >guest.xml
   vmmnet libvirt define guest.xml
 
-It boots from a BIOS (SeaBIOS, QEMU's own). Packages come from the mirrors of this
+It is for the architecture of this host, and boots from a BIOS (SeaBIOS, QEMU's own) on
+amd64, by UEFI (qemu-efi-aarch64) on arm64. Packages come from the mirrors of this
 host if it is a Debian, else from that of --mirror. It takes some
 minutes, and 3 GiB beside the image meanwhile.
 

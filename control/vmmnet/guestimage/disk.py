@@ -5,7 +5,11 @@
     sector 1       GRUB's core.img, which sector 0 reads
     sector 2048    the root file system, up to the end
 
-boot.img and core.img expect these places, so neither has to be patched.
+boot.img and core.img expect these places, so neither has to be patched. For UEFI:
+
+    sector 0       the partition table
+    sector 2048    the EFI system partition, whose only file is GRUB
+    sector 18432   the root file system, up to the end
 """
 
 from __future__ import annotations
@@ -13,16 +17,21 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
+from . import esp
+
 SECTOR = 512
-#: Start of the partition, bytes.
+#: Start of the first partition, bytes.
 OFFSET = 1 << 20
+#: Start of the root file system behind an EFI system partition.
+OFFSET_EFI = OFFSET + esp.SIZE
 
 # Places where boot.img has the first sector of core.img, and core.img its second one.
 _BOOT_CODE = 440
 _BOOT_START = 0x5C
 _CORE_START = SECTOR - 12
-_LINUX = 0x83
-_ACTIVE = 0x80
+_LINUX, _EFI = 0x83, 0xEF
+_ACTIVE, _PASSIVE = 0x80, 0
+_TABLE_END = b"\x55\xaa"
 # Cylinder, head and sector that stand for sectors beyond their range.
 _BEYOND = b"\xfe\xff\xff"
 
@@ -43,10 +52,27 @@ def first_sectors(boot: bytes, core: bytes, size: int, signature: bytes) -> byte
         raise BadLoader("GRUB's core.img does not go on at sector 2")
     if SECTOR + len(core) > OFFSET:
         raise BadLoader(f"GRUB's core.img is too long: {len(core)} bytes before {OFFSET}")
-    start, sectors = OFFSET // SECTOR, (size - OFFSET) // SECTOR
-    entry = struct.pack("<B3sB3sII", _ACTIVE, _BEYOND, _LINUX, _BEYOND, start, sectors)
-    table = signature + bytes(2) + entry + bytes(48) + b"\x55\xaa"
+    table = signature + bytes(2) + _entry(_ACTIVE, _LINUX, OFFSET, size) + bytes(48) + _TABLE_END
     return boot[:_BOOT_CODE] + table + core
+
+
+def first_sectors_efi(loader: bytes, size: int, signature: bytes) -> bytes:
+    """The same for UEFI, up to the root file system; ``loader`` is GRUB. Raises BadLoader."""
+    if loader[:2] != b"MZ":
+        raise BadLoader("GRUB's core.img is no program of UEFI")
+    try:
+        partition = esp.partition(loader)
+    except ValueError as error:
+        raise BadLoader(f"GRUB's core.img {error}") from None
+    entries = _entry(_PASSIVE, _EFI, OFFSET, OFFSET_EFI) + _entry(_ACTIVE, _LINUX, OFFSET_EFI, size)
+    table = signature + bytes(2) + entries + bytes(32) + _TABLE_END
+    return (bytes(_BOOT_CODE) + table).ljust(OFFSET, b"\0") + partition
+
+
+def _entry(flag: int, kind: int, start: int, end: int) -> bytes:
+    """A partition from ``start`` to before ``end``, bytes, for the table."""
+    sectors = start // SECTOR, (end - start) // SECTOR
+    return struct.pack("<B3sB3sII", flag, _BEYOND, kind, _BEYOND, *sectors)
 
 
 def blank(path: Path, size: int) -> None:
@@ -61,8 +87,8 @@ def write(path: Path, sectors: bytes) -> None:
         file.write(sectors)
 
 
-def file_system(path: Path, folder: Path, size: int, uuid: str) -> list[str]:
-    """The command of mke2fs for the disk's file system, with a folder's files."""
+def file_system(path: Path, folder: Path, size: int, uuid: str, start: int) -> list[str]:
+    """The command of mke2fs for the file system from ``start`` on, with a folder's files."""
     # GRUB must support each feature, so the host's defaults are not used.
     features = (
         "none,has_journal,ext_attr,resize_inode,dir_index,filetype,extent,64bit,flex_bg,"
@@ -70,6 +96,6 @@ def file_system(path: Path, folder: Path, size: int, uuid: str) -> list[str]:
     )
     return [
         *("mke2fs", "-q", "-F", "-t", "ext4", "-O", features, "-b", "4096", "-m", "1"),
-        *("-U", uuid, "-L", "vmmnet-guest", "-d", str(folder), "-E", f"offset={OFFSET}"),
-        *(str(path), f"{(size - OFFSET) // 1024}k"),
+        *("-U", uuid, "-L", "vmmnet-guest", "-d", str(folder), "-E", f"offset={start}"),
+        *(str(path), f"{(size - start) // 1024}k"),
     ]

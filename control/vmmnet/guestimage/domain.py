@@ -7,16 +7,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
+from vmmnet.architecture import ARM64, HOST, Architecture
 from vmmnet.libvirt import names
 
-#: The emulator of packages, and of ``make install``.
-EMULATORS = (
-    Path("/usr/bin/qemu-system-x86_64-vmmnet"),
-    Path("/usr/local/bin/qemu-system-x86_64"),
-)
 
-
-def text(name: str, image: Path, form: str, address6: str | None) -> str:
+def text(
+    name: str, image: Path, form: str, address6: str | None, architecture: Architecture = HOST
+) -> str:
     """The domain ``name`` as XML: two processors, 1 GiB, a serial console, and no NIC."""
     ElementTree.register_namespace("vmmnet", names.NET)
     domain = Element("domain", type="kvm")
@@ -26,12 +23,21 @@ def text(name: str, image: Path, form: str, address6: str | None) -> str:
     _add(domain, "memory", "1", unit="GiB")
     _add(domain, "vcpu", "2")
     system = SubElement(domain, "os")
-    _add(system, "type", "hvm", arch="x86_64", machine="q35")
+    _add(system, "type", "hvm", arch=architecture.qemu, machine=architecture.machine)
+    if architecture == ARM64:
+        # Its GRUB has no signature.
+        system.set("firmware", "efi")
+        firmware = SubElement(system, "firmware")
+        for feature in ("secure-boot", "enrolled-keys"):
+            SubElement(firmware, "feature", enabled="no", name=feature)
     SubElement(system, "boot", dev="hd")
     SubElement(SubElement(domain, "features"), "acpi")
     SubElement(domain, "cpu", mode="maximum")
     devices = SubElement(domain, "devices")
-    emulator = next((each for each in EMULATORS if each.exists()), EMULATORS[0])
+    # Of the package, or of ``make install``.
+    installed = Path(f"/usr/local/bin/qemu-system-{architecture.qemu}")
+    ours = architecture.emulator
+    emulator = installed if installed.exists() and not ours.exists() else ours
     _add(devices, "emulator", str(emulator))
     disk = SubElement(devices, "disk", type="file", device="disk")
     SubElement(disk, "driver", name="qemu", type=form)

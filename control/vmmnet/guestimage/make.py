@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
+from vmmnet.architecture import AMD64, HOST
 from vmmnet.command import output
 from vmmnet.command.status import Refused
 
@@ -111,7 +112,8 @@ def _explained(image: Path, progress: Progress) -> Iterator[None]:
     except module.NoSources as error:
         raise Refused(str(error)) from None
     except disk.BadLoader as error:
-        raise Refused(f"'{progress.step}': {error}: Debian 12's grub-pc-bin is needed") from None
+        loader = recipe.LOADERS[HOST]
+        raise Refused(f"'{progress.step}': {error}: Debian 12's {loader} is needed") from None
     except FileExistsError:
         raise Refused(f"--output {image}: the file exists meanwhile") from None
     except OSError as error:
@@ -148,15 +150,20 @@ def _make(wanted: Recipe, image: Path, folder: Path, progress: Progress) -> None
     changes, tree, raw = folder / "overlay.tar", folder / "tree", folder / "disk.raw"
     sources = _sources(wanted)
     changes.write_bytes(overlay.archive(overlay.files(wanted, root, sources)))
+    for_bios = wanted.architecture == AMD64
     words = recipe.bootstrap(wanted, sources, changes, tree)
     programs.run(words, progress.hear, folder)
     progress.begin(_TREE)
     disk.blank(raw, wanted.size)
-    programs.run(disk.file_system(raw, tree, wanted.size, root), progress.hear, folder)
+    start = disk.OFFSET if for_bios else disk.OFFSET_EFI
+    programs.run(disk.file_system(raw, tree, wanted.size, root, start), progress.hear, folder)
     progress.begin(_IMAGE)
-    boot, core = (tree / name for name in (overlay.GRUB_BOOT, overlay.GRUB_CORE))
-    signature = os.urandom(4)
-    sectors = disk.first_sectors(boot.read_bytes(), core.read_bytes(), wanted.size, signature)
+    core, signature = (tree / overlay.GRUB_CORE).read_bytes(), os.urandom(4)
+    if for_bios:
+        boot = (tree / overlay.GRUB_BOOT).read_bytes()
+        sectors = disk.first_sectors(boot, core, wanted.size, signature)
+    else:
+        sectors = disk.first_sectors_efi(core, wanted.size, signature)
     disk.write(raw, sectors)
     product = raw
     if wanted.format != "raw":

@@ -9,12 +9,14 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from vmmnet.architecture import AMD64, ARM64
+
 from . import module
 from .recipe import Recipe
 
 #: Address of the device's DNS proxy (docs/virtio-vmrpc.md, resolver4).
 RESOLVER = "192.0.0.1"
-#: GRUB's core image, and its image for the disk's first sector.
+#: GRUB's core image, a program of UEFI or, for a BIOS, with an image for the first sector.
 GRUB_CORE = "boot/grub/core.img"
 GRUB_BOOT = "usr/lib/grub/i386-pc/boot.img"
 #: Prefix of the script's lines that name the next step.
@@ -22,10 +24,7 @@ STEP = "vmmnet: "
 
 _GRUB = """\
 # Debian keeps /vmlinuz and /initrd.img at the newest kernel, *.old at the one before.
-serial --unit=0 --speed=115200
-terminal_input serial console
-terminal_output serial console
-set default=0
+{terminal}set default=0
 set timeout=2
 menuentry "Debian" {{
     linux /vmlinuz {arguments}
@@ -36,11 +35,19 @@ menuentry "Debian, the kernel before" {{
     initrd /initrd.img.old
 }}
 """
+# The console of UEFI is the serial one, too.
+_TERMINALS = {
+    AMD64: "serial --unit=0 --speed=115200\n"
+    "terminal_input serial console\nterminal_output serial console\n",
+    ARM64: "",
+}
 _FIND = "search --no-floppy --fs-uuid --set=root {uuid}\nset prefix=($root)/boot/grub\n"
 _MODULES = (
-    *("biosdisk", "part_msdos", "ext2", "search_fs_uuid", "search", "normal", "configfile"),
-    *("linux", "serial", "terminal", "test", "echo", "ls", "cat", "reboot", "halt"),
+    *("part_msdos", "ext2", "search_fs_uuid", "search", "normal", "configfile", "linux"),
+    *("terminal", "test", "echo", "ls", "cat", "reboot", "halt"),
 )
+# GRUB's name of the platform, and modules that it has besides.
+_PLATFORMS = {AMD64: ("i386-pc", "biosdisk", "serial"), ARM64: ("arm64-efi",)}
 _AUTOLOGIN = """\
 [Service]
 ExecStart=
@@ -74,7 +81,7 @@ dkms install {name}/{version} -k "$release" || {{
 rm -f /var/lib/dkms/mok.*
 modinfo -k "$release" vmrpc >/dev/null
 echo "{step}Set up boot loader, console and names"
-grub-mkimage -O i386-pc -c /boot/grub/find.cfg -p /boot/grub -o /{core} {modules}
+grub-mkimage -O {platform} -c /boot/grub/find.cfg -p /boot/grub -o /{core} {modules}
 if [ -e password ]; then
     chpasswd <password
     rm password
@@ -100,7 +107,10 @@ def files(recipe: Recipe, uuid: str, sources: Sequence[str]) -> dict[str, File]:
     """
     sources_of_module = module.sources()
     version = module.version(sources_of_module)
-    arguments = f"root=UUID={uuid} ro console=tty0 console=ttyS0,115200"
+    console = recipe.architecture.console
+    platform, *more = _PLATFORMS[recipe.architecture]
+    arguments = f"root=UUID={uuid} ro console=tty0 console={console},115200"
+    grub = _GRUB.format(terminal=_TERMINALS[recipe.architecture], arguments=arguments)
     texts = {
         "etc/hostname": f"{recipe.hostname}\n",
         "etc/hosts": f"127.0.0.1 localhost {recipe.hostname}\n::1 localhost\n",
@@ -111,18 +121,20 @@ def files(recipe: Recipe, uuid: str, sources: Sequence[str]) -> dict[str, File]:
         "etc/modules-load.d/vmrpc.conf": sources_of_module["modules-load.conf"].decode(),
         "etc/systemd/network/10-vmrpc.network": sources_of_module["10-vmrpc.network"].decode(),
         "etc/sysctl.d/vmrpc.conf": _SYSCTL,
-        "boot/grub/grub.cfg": _GRUB.format(arguments=arguments),
+        "boot/grub/grub.cfg": grub,
         "boot/grub/find.cfg": _FIND.format(uuid=uuid),
         "root/vmmnet-customize": _CUSTOMIZE.format(
             step=STEP,
             name=module.NAME,
             version=version,
             core=GRUB_CORE,
-            modules=" ".join(_MODULES),
+            platform=platform,
+            modules=" ".join([*more, *_MODULES]),
         ),
     }
     if recipe.autologin:
-        texts["etc/systemd/system/serial-getty@ttyS0.service.d/autologin.conf"] = _AUTOLOGIN
+        unit = f"etc/systemd/system/serial-getty@{console}.service.d"
+        texts[f"{unit}/autologin.conf"] = _AUTOLOGIN
     if recipe.keys:
         texts["etc/systemd/system/ssh.service.d/keys.conf"] = _SSH
     found = {path: File(text.encode()) for path, text in texts.items()}

@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from vmmnet.architecture import AMD64, ARM64, HOST, Architecture
+
 SUITE = "bookworm"
 #: A mirror, as an example in messages.
 EXAMPLE = "http://mirror.example/debian"
-#: Series of Debian 12's kernels, and the part of package names before "cloud-amd64".
+#: Series of Debian 12's kernels, and the part of package names before "cloud-ARCHITECTURE".
 KERNELS = {"6.1": "", "6.12": "6.12-"}
 FORMATS = ("qcow2", "raw")
 #: Bytes: the system takes 0.7 GiB; the rest is for more packages.
@@ -22,10 +24,11 @@ LARGEST = 2 << 40
 
 _UNITS = {"M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _BASE = (
-    *("ca-certificates", "curl", "dbus", "dkms", "grub-pc-bin", "initramfs-tools", "iproute2"),
-    *("iputils-ping", "kmod", "less", "libpam-systemd", "nano", "netbase", "procps"),
-    *("systemd-sysv", "udev"),
+    *("ca-certificates", "curl", "dbus", "dkms", "initramfs-tools", "iproute2", "iputils-ping"),
+    *("kmod", "less", "libpam-systemd", "nano", "netbase", "procps", "systemd-sysv", "udev"),
 )
+#: The package of the boot loader.
+LOADERS = {AMD64: "grub-pc-bin", ARM64: "grub-efi-arm64-bin"}
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class Recipe:
     password: str | None = None
     autologin: bool = False
     mirror: str | None = None
+    architecture: Architecture = HOST
 
 
 def size(text: str) -> int:
@@ -103,8 +107,9 @@ def password(text: str) -> str:
 
 def packages(recipe: Recipe) -> list[str]:
     """All packages that are installed by name."""
-    flavour = f"{KERNELS[recipe.kernel]}cloud-amd64"
-    names = [*_BASE, f"linux-image-{flavour}", f"linux-headers-{flavour}"]
+    flavour = f"{KERNELS[recipe.kernel]}cloud-{recipe.architecture.name}"
+    loader = LOADERS[recipe.architecture]
+    names = [*_BASE, loader, f"linux-image-{flavour}", f"linux-headers-{flavour}"]
     if recipe.keys:
         names.append("openssh-server")
     return sorted({*names, *recipe.packages})
@@ -122,7 +127,8 @@ def sources(mirror: str) -> list[str]:
 def bootstrap(recipe: Recipe, sources: Sequence[str], overlay: Path, tree: Path) -> list[str]:
     """The command of mmdebstrap that makes the system as a folder, with ``overlay``'s files."""
     return [
-        *("mmdebstrap", "--mode=root", "--variant=apt", "--architectures=amd64"),
+        *("mmdebstrap", "--mode=root", "--variant=apt"),
+        f"--architectures={recipe.architecture.name}",
         f"--include={','.join(packages(recipe))}",
         '--aptopt=APT::Install-Recommends "false"',
         '--aptopt=Acquire::Retries "3"',

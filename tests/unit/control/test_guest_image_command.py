@@ -11,10 +11,12 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from lab.base import commandline, paths, wait
-from vmmnet.guestimage import disk, make, mirror, module, overlay, programs, recipe
+from vmmnet.architecture import AMD64, ARM64, Architecture
+from vmmnet.guestimage import disk, domain, make, mirror, module, overlay, programs, recipe
 from vmmnet.guestimage.recipe import Recipe
 
 _UUID = "11111111-2222-3333-4444-555555555555"
@@ -181,6 +183,9 @@ def test_packages_and_mirrors() -> None:
     assert {"nginx-light", "openssh-server", "dkms"} <= set(names)
     assert "linux-image-cloud-amd64" in recipe.packages(wanted())
     assert "openssh-server" not in recipe.packages(wanted())
+    names = recipe.packages(wanted(kernel="6.12", architecture=ARM64))
+    assert {"linux-image-6.12-cloud-arm64", "grub-efi-arm64-bin"} <= set(names)
+    assert not [each for each in names if "amd64" in each or "pc" in each]
     listing = "trixie main http://m/debian\ntrixie contrib http://m/debian\ntrixie-security main http://m/s\n"
     found = ["deb http://m/debian bookworm main", "deb http://m/s bookworm-security main"]
     assert mirror.lines(listing, "trixie") == found
@@ -228,6 +233,76 @@ def test_the_disk_begins_with_grub() -> None:
         disk.first_sectors(bytes(boot), bytes(core) + bytes(disk.OFFSET), 4 << 30, b"abcd")
     with pytest.raises(disk.BadLoader, match="sector 1"):
         disk.first_sectors(bytes(disk.SECTOR), bytes(core), 4 << 30, b"abcd")
+
+
+def test_an_image_for_arm64() -> None:
+    """Its console and its boot loader are those of the machine virt."""
+    recipe_ = wanted(autologin=True, architecture=ARM64)
+    files = overlay.files(recipe_, _UUID, recipe.sources("http://m/debian"))
+    assert "etc/systemd/system/serial-getty@ttyAMA0.service.d/autologin.conf" in files
+    assert b"console=ttyAMA0,115200" in files["boot/grub/grub.cfg"].data
+    assert b"serial" not in files["boot/grub/grub.cfg"].data
+    script = files["root/vmmnet-customize"].data
+    assert b"grub-mkimage -O arm64-efi " in script and b"biosdisk" not in script
+    words = recipe.bootstrap(recipe_, [], Path("/o"), Path("/t"))
+    assert "--architectures=arm64" in words
+
+
+def _cluster(partition: bytes, number: int) -> bytes:
+    """A cluster of an EFI system partition."""
+    sector, in_cluster, reserved, tables, entries, _, _, length = struct.unpack_from(
+        "<HBHBHHBH", partition, 11
+    )
+    start = (reserved + tables * length) * sector + entries * 32
+    size = in_cluster * sector
+    return partition[start + (number - 2) * size :][:size]
+
+
+def _read(partition: bytes, *path: str) -> bytes:
+    """A file of an EFI system partition."""
+    sector, _, reserved, _, _, _, _, length = struct.unpack_from("<HBHBHHBH", partition, 11)
+    table = partition[reserved * sector :][: length * sector]
+    folder = partition[(reserved + 2 * length) * sector :][: 512 * 32]
+    for name in path:
+        stem, _, suffix = name.partition(".")
+        at = folder.index(f"{stem:8}{suffix:3}".encode())
+        number, size = struct.unpack_from("<HI", folder, at + 26)
+        folder = b""
+        while number < 0xFFF8:
+            folder += _cluster(partition, number)
+            (number,) = struct.unpack_from("<H", table, 2 * number)
+    return folder[:size]
+
+
+@pytest.mark.parametrize("length", [2, 1024, 1025, 300_001])
+def test_a_disk_for_uefi(length: int) -> None:
+    """The first partition has the program that UEFI starts, the second one the system."""
+    loader = (b"MZ" + bytes(range(1, 252)) * (length // 251 + 1))[:length]
+    sectors = disk.first_sectors_efi(loader, 4 << 30, b"abcd")
+    assert len(sectors) == disk.OFFSET_EFI and sectors[510:512] == b"\x55\xaa"
+    assert sectors[440:444] == b"abcd" and sectors[450] == 0xEF and sectors[466] == 0x83
+    start, count = struct.unpack_from("<II", sectors, 454)
+    assert struct.unpack_from("<II", sectors, 470) == (start + count, (4 << 30) // 512 - 18432)
+    assert (start + count) * disk.SECTOR == disk.OFFSET_EFI
+    partition = sectors[start * disk.SECTOR :]
+    assert _read(partition, "EFI", "BOOT", "BOOTAA64.EFI") == loader
+    with pytest.raises(disk.BadLoader, match="too long: 8388608 bytes"):
+        disk.first_sectors_efi(b"MZ".ljust(8 << 20), 4 << 30, b"abcd")
+    with pytest.raises(disk.BadLoader, match="no program of UEFI"):
+        disk.first_sectors_efi(bytes(512), 4 << 30, b"abcd")
+
+
+@pytest.mark.parametrize("architecture", [AMD64, ARM64])
+def test_the_domain(architecture: Architecture) -> None:
+    made = ElementTree.fromstring(domain.text("g", Path("/g"), "raw", None, architecture))
+    kind = made.find("os/type")
+    assert kind is not None
+    assert (kind.get("arch"), kind.get("machine")) == (architecture.qemu, architecture.machine)
+    assert made.findtext("devices/emulator") == f"/usr/bin/qemu-system-{architecture.qemu}-vmmnet"
+    # Its GRUB is started by firmware that asks for no signature.
+    features = {each.get("name"): each.get("enabled") for each in made.iter("feature")}
+    uefi = {"secure-boot": "no", "enrolled-keys": "no"} if architecture == ARM64 else {}
+    assert features == uefi and (made.find("os[@firmware='efi']") is not None) == bool(uefi)
 
 
 def test_words_are_offered(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from lxml import etree  # type: ignore[import-untyped]
+from vmmnet.architecture import AMD64, ARM64, HOST
 from vmmnet.libvirt import element, names
 from vmmnet.libvirt.check import apparmor, core
 from vmmnet.libvirt.check.facts import Domain, Finding, Library, Node, User
@@ -369,6 +370,18 @@ def test_no_emulator() -> None:
     found = only(check(world))
     assert EMULATOR in found.about and "does not exist" in found.wrong
     assert "vmmnet-qemu" in found.remedy
+
+
+def test_no_emulator_of_another_architecture() -> None:
+    """The package has none for it."""
+    defined = expand(domain())
+    other = next(each for each in (AMD64, ARM64) if each != HOST)
+    defined.find("os/type").set("arch", other.qemu)
+    defined.find("devices").remove(defined.find("devices/emulator"))
+    found = only(check(World(), defined))
+    assert found.about == f"emulator /usr/bin/qemu-system-{other.qemu}"
+    assert f"of this host is for <type arch='{HOST.qemu}'>" in found.remedy
+    assert f"an emulator of {other.qemu} is built from the sources" in found.remedy
 
 
 def test_an_emulator_that_cannot_be_run() -> None:

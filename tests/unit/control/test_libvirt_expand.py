@@ -32,13 +32,18 @@ def nic(mac: str, inside: str = "<model type='virtio'/>", kind: str = "bridge") 
 
 
 def domain(
-    net: str, devices: str = "", rest: str = "", machine: str = "q35", attributes: str = ""
+    net: str,
+    devices: str = "",
+    rest: str = "",
+    machine: str = "q35",
+    attributes: str = "",
+    arch: str = "x86_64",
 ) -> etree._Element:
     """A domain with what is given; without a ``net`` it has no element."""
     element = f"<vmmnet:net {NS} {attributes}>{net}</vmmnet:net>" if net else ""
     return document.parse(
         f"<domain type='kvm' {QEMU}><name>vm</name><uuid>{UUID}</uuid>"
-        f"<metadata>{element}</metadata><os><type machine='{machine}'>hvm</type></os>"
+        f"<metadata>{element}</metadata><os><type arch='{arch}' machine='{machine}'>hvm</type></os>"
         f"<devices>{devices}</devices>{rest}</domain>"
     )
 
@@ -297,12 +302,29 @@ def test_the_sockets(machine: str, bus: str, slot: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("machine", "said"),
-    [("microvm", "the machine 'microvm' has no PCI"), ("", "write <type machine='q35'>")],
+    ("machine", "arch", "said"),
+    [
+        (
+            "microvm",
+            "x86_64",
+            r"'microvm' has no PCI .*: q35, pc and virt have; .* \(docs/microvm.md\)",
+        ),
+        ("isapc", "x86_64", "'isapc' has no PCI that is known here: q35, pc and virt have$"),
+        ("", "x86_64", "write <type machine='q35'>"),
+        ("", "aarch64", "write <type machine='virt'>"),
+    ],
 )
-def test_machines_without_a_place(machine: str, said: str) -> None:
+def test_machines_without_a_place(machine: str, arch: str, said: str) -> None:
     with pytest.raises(BadElement, match=said):
-        expand(domain(SOCKETS, machine=machine))
+        expand(domain(SOCKETS, machine=machine, arch=arch))
+
+
+def test_a_switch_on_virtio_mmio() -> None:
+    """libvirt's machine virt has such NICs if the domain says so."""
+    on_mmio = nic(A, "<model type='virtio'/><address type='virtio-mmio'/>")
+    for inside, driver in ((nic(A), "virtio-net-cvsw-pci"), (on_mmio, "virtio-net-cvsw-device")):
+        made = expand(domain(with_parts(A, CVSW), inside, machine="virt", arch="aarch64"))
+        assert overridden(made)[ALIAS, "driver"] == driver
 
 
 def place(bus: str, slot: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 
+from vmmnet.architecture import HOST
 from vmmnet.command.parser import Parser
 from vmmnet.command.status import Refused, Status, carry_out, refuse
 from vmmnet.etcd.errors import StoreError
@@ -24,7 +25,7 @@ all tenants.
 
   vmmnet hostvlan add 52:54:00:00:00:01 7         two VMs of tenant 7
   vmmnet hostvlan add 52:54:00:00:00:02 7
-  qemu-system-x86_64 … -netdev tap,id=tap0,… \\
+  qemu-system-{HOST.qemu} … -netdev tap,id=tap0,… \\
       -netdev hostvlan,id=hv0,netdev=tap0,table={DEFAULT} \\
       -device virtio-net-pci,netdev=hv0,mac=52:54:00:00:00:01
   vmmnet hostvlan watch --qmp 'DIR/*.qmp'         what passes, what is dropped

@@ -7,15 +7,16 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from vmmnet.architecture import HOST
+
 from ..element import BadElement
 from ..expand import asked, expand
 from . import apparmor, ways
 from .facts import RUN, Domain, Finding, Host
 
-_OURS = Path("/usr/bin/qemu-system-x86_64-vmmnet")
 #: The QEMU from which on a VM is saved in another way, and the first libvirt that knows it.
 _NEWER_SAVE, _SAVES = 11, (12, 1, 0)
-_PACKAGE = f"install vmmnet-qemu, and write <emulator>{_OURS}</emulator>"
+_PACKAGE = f"install vmmnet-qemu, and write <emulator>{HOST.emulator}</emulator>"
 
 
 def check(domain: Domain, host: Host) -> Iterator[Finding]:
@@ -23,7 +24,7 @@ def check(domain: Domain, host: Host) -> Iterator[Finding]:
     path = _path(domain)
     wrong = ways.trouble(path, RUN, host)
     if wrong is not None:
-        yield Finding(f"emulator {path}", wrong.text, wrong.remedy or _PACKAGE, wrong.severity)
+        yield Finding(f"emulator {path}", wrong.text, wrong.remedy or _ours(domain), wrong.severity)
         if wrong.severity == "fault":
             return
     yield from _confined(path, domain, host)
@@ -35,10 +36,24 @@ def _path(domain: Domain) -> Path:
     named = (domain.defined.findtext("devices/emulator") or "").strip()
     if named:
         return Path(named)
-    kind = domain.defined.find("os/type")
-    machine = "x86_64" if kind is None else kind.get("arch", "x86_64")
     # libvirt chooses it.
-    return Path(f"/usr/bin/qemu-system-{machine}")
+    return Path(f"/usr/bin/qemu-system-{_architecture(domain)}")
+
+
+def _architecture(domain: Domain) -> str:
+    kind = domain.defined.find("os/type")
+    return HOST.qemu if kind is None else kind.get("arch", HOST.qemu)
+
+
+def _ours(domain: Domain) -> str:
+    """Where there is an emulator of ours for the domain."""
+    wanted = _architecture(domain)
+    if wanted == HOST.qemu:
+        return _PACKAGE
+    return (
+        f"the package vmmnet-qemu of this host is for <type arch='{HOST.qemu}'>: an emulator of"
+        f" {wanted} is built from the sources, './configure --arch' there"
+    )
 
 
 def _confined(path: Path, domain: Domain, host: Host) -> Iterator[Finding]:
@@ -46,7 +61,7 @@ def _confined(path: Path, domain: Domain, host: Host) -> Iterator[Finding]:
     if rules is None or apparmor.allows(rules, str(path), "rx"):
         return
     told = "AppArmor does not let guests of libvirt run it"
-    yield Finding(f"emulator {path}", told, f"{apparmor.admit(path)}; or {_PACKAGE}")
+    yield Finding(f"emulator {path}", told, f"{apparmor.admit(path)}; or {_ours(domain)}")
 
 
 def _lacking(path: Path, domain: Domain, host: Host) -> Iterator[Finding]:
@@ -64,14 +79,15 @@ def _lacking(path: Path, domain: Domain, host: Host) -> Iterator[Finding]:
             return
         if option != "device":
             if kind not in text.split():
-                yield _lacks(path, f"-{option} {kind}")
+                yield _lacks(path, domain, f"-{option} {kind}")
             continue
         known = set(re.findall(r"^\s+([\w.-]+)=", text, re.MULTILINE))
         if not known:
-            yield _lacks(path, f"-device {kind}")
+            yield _lacks(path, domain, f"-device {kind}")
         elif names - known:
             options = ", ".join(sorted(names - known))
-            yield _lacks(path, f"-device {kind} with the option{_s(names - known)} {options}")
+            told = f"-device {kind} with the option{_s(names - known)} {options}"
+            yield _lacks(path, domain, told)
 
 
 def _unsaved(path: Path, domain: Domain, host: Host) -> Iterator[Finding]:
@@ -90,8 +106,8 @@ def _s(names: set[str]) -> str:
     return "" if len(names) == 1 else "s"
 
 
-def _lacks(path: Path, what: str) -> Finding:
-    remedy = (
-        "'apt install vmmnet-qemu': it is older than this command" if path == _OURS else _PACKAGE
-    )
+def _lacks(path: Path, domain: Domain, what: str) -> Finding:
+    is_ours = path == HOST.emulator
+    update = "'apt install vmmnet-qemu': it is older than this command"
+    remedy = update if is_ours else _ours(domain)
     return Finding(f"emulator {path}", f"this QEMU has no {what}", remedy)

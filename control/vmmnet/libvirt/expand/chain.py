@@ -15,6 +15,8 @@ from .. import keys, names
 from ..model import Interface, options
 from .qemu import Property, Words
 
+# By the type of libvirt's address for the NIC.
+_SWITCHES = {"virtio-mmio": "virtio-net-cvsw-device"}
 _SWITCH = "virtio-net-cvsw-pci"
 
 
@@ -42,13 +44,13 @@ def words(wanted: Interface, backend: str, vm: str) -> list[Words]:
     return result
 
 
-def properties(wanted: Interface) -> dict[str, Property]:
-    """The overridden properties of a NIC."""
+def properties(wanted: Interface, address: str = "pci") -> dict[str, Property]:
+    """The overridden properties of a NIC, whose ``address`` is of that type."""
     result = {}
     if wanted.cvsw is not None:
         given = options(wanted.cvsw)
         (given["control-secret"],) = _ids(wanted)["control-secret"]
-        result["driver"] = Property("string", _SWITCH)
+        result["driver"] = Property("string", _SWITCHES.get(address, _SWITCH))
         for name, value in given.items():
             kind = "unsigned" if isinstance(value, int) else "string"
             result[name] = Property(kind, str(value))

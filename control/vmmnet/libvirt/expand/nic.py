@@ -90,7 +90,9 @@ def _put(domain: etree._Element, wanted: Interface) -> list[Words]:
         _child(nic, "driver").set("name", "qemu")
     if not alias_of(nic).startswith(names.USER_ALIAS):
         _child(nic, "alias").set("name", names.alias_of(wanted.mac))
-    alias, properties = alias_of(nic), chain.properties(wanted)
+    address = nic.find("address")
+    kind = "" if address is None else address.get("type", "")
+    alias, properties = alias_of(nic), chain.properties(wanted, kind)
     ours = qemu.overridden(domain, alias)
     for name, value in qemu.properties(domain, alias).items():
         if name in properties and name not in ours:

@@ -3,7 +3,7 @@
 
 libvirt does not see devices on the command line, and cannot reserve a root port. So the device
 is on the root bus, in the highest free slot. libvirt fills that bus from slot 1, eight root
-ports to a slot, and on q35 the chipset's devices begin at 0x1a.
+ports to a slot, and on q35 the chipset's devices begin at 0x1a; the machine virt has none.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 from typing import Any
 
 from lxml import etree  # type: ignore[import-untyped]
+from vmmnet.architecture import AMD64, ARM64
 
 from .. import names
 from ..element import BadElement, Net, Sockets
@@ -75,8 +76,11 @@ def _root(domain: etree._Element, sockets: Sockets) -> tuple[str, range]:
         return _PCI
     if machine:
         right = f"the machine '{machine}' has no PCI that is known here: q35, pc and virt have"
+        if machine == "microvm":
+            right += "; without libvirt the device is on virtio-mmio (docs/microvm.md)"
     else:
-        right = "the place of the device depends on the machine: write <type machine='q35'>"
+        usual = ARM64 if kind is not None and kind.get("arch") == ARM64.qemu else AMD64
+        right = f"the place of the device depends on it: write <type machine='{usual.machine}'>"
     raise _bad(sockets, right)
 
 

@@ -26,9 +26,10 @@
 #                   make install-hostd: the same for vmmnet-hostd;
 #                   make install-dns: the DNS server, vmmnet-zone, the client library
 #   make deb        Debian packages, into build/deb; docs/packages.md. SUITE=trixie:
-#                   in a root of that release, into build/deb-trixie
+#                   in a root of that release, into build/deb-trixie; ARCH=arm64: for
+#                   that architecture, in a root, too
 #   make ... ARCH=arm64 with guests of another architecture than this system's: lean, full,
-#                   guests, run, and test, of all programs that need nothing of QEMU's
+#                   guests, run; for programs of ours on that architecture: test, deb
 #   make ... SERIES=10.2 with another series of QEMU than the default (qemu/series)
 #   make clean      drop the builds; make distclean: and everything fetched
 #
@@ -208,12 +209,12 @@ install-dns: dns
 
 deb:
 	@qemu/ready $@
-ifeq (,$(SUITE))
+ifeq (,$(SUITE)$(FOREIGN))
 	@qemu/deps build full deb
 	@debian/make-packages
 else
 	@qemu/deps build run
-	@$(PYTHON) -m lab.packages.elsewhere "$(SUITE)"
+	@$(PYTHON) -m lab.packages.elsewhere $(if $(SUITE),"$(SUITE)")
 endif
 
 clean: ; rm -rf $(FULL) $(LEAN) $(ASAN) $(BPF)

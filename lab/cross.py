@@ -122,15 +122,21 @@ def compiled(rooms: Sequence[str] = (), names: Sequence[str] = ()) -> list[Test]
     goals = [str(each.program.relative_to(FOLDER)) for each in wanted]
     if not rooms and not names:
         goals.append("all")
-    subprocess.run(["ninja", "-C", FOLDER, "--quiet", *goals], check=True)
+    # Manual pages are made of what the programs say.
+    told = {**os.environ, "VMMNET_RUNNER": " ".join(emulation())}
+    subprocess.run(["ninja", "-C", FOLDER, "--quiet", *goals], env=told, check=True)
     return wanted
+
+
+def emulation() -> tuple[str, ...]:
+    """The command that runs a program in the emulation of processes."""
+    return f"qemu-{TARGET.qemu}-static", "-cpu", "max", "-L", str(root())
 
 
 def _emulated(test: Test) -> str:
     """Run a test in the emulation of processes; what it says if it fails, else nothing."""
-    emulation = (f"qemu-{TARGET.qemu}-static", "-cpu", "max", "-L", str(root()))
     ended = subprocess.run(
-        ["timeout", str(_LIMIT), *emulation, str(test.program)],
+        ["timeout", str(_LIMIT), *emulation(), str(test.program)],
         cwd=FOLDER,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

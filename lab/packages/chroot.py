@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ..base import paths, tools
+from ..base.architecture import HOST
 from ..base.lock import locked
 from . import debian
 
@@ -57,15 +58,21 @@ APT = (
 
 
 def base(
-    installed: Sequence[str], at_hand: Sequence[str], suite: str = debian.SUITE, then: str = ""
+    installed: Sequence[str],
+    at_hand: Sequence[str],
+    suite: str = debian.SUITE,
+    then: str = "",
+    foreign: str = "",
 ) -> Path:
     """Make a system with installed packages of Debian, and others available offline.
 
-    ``then`` is a release that it can be upgraded to offline; what is at hand is of that. Its name
-    depends on both lists and the releases, and it stays in the folder of builds.
+    ``then`` is a release that it can be upgraded to offline; what is at hand is of that.
+    ``foreign`` is an architecture whose packages it may have, too. Its name depends on all of
+    these, and it stays in the folder of builds.
     """
     recipe = [suite, *sorted(installed), "at hand", *sorted(at_hand), "layout 1"]
     recipe += [then] if then else []
+    recipe += [f"with {foreign}"] if foreign else []
     product = paths.BUILD / "image" / f"chroot-{paths.digest(recipe)}"
     # A user of a root that exists does not wait for a root that is being made.
     if product.exists():
@@ -85,6 +92,7 @@ def base(
                     *("mmdebstrap", "--quiet", "--mode=root", "--variant=apt"),
                     "--skip=cleanup/apt" if hooks else "--skip=cleanup/apt/lists",
                     *((f"--include={','.join(installed)}",) if installed else ()),
+                    *((f"--architectures={HOST.name},{foreign}",) if foreign else ()),
                     # A mirror may stand still, and only the lists of a release never expire.
                     *(
                         ('--aptopt=Acquire::Check-Valid-Until "false"',)

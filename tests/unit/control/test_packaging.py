@@ -14,9 +14,11 @@ from unittest.mock import Mock
 
 import pytest
 import vmmnet
-from lab.base import paths, tools
-from lab.packages import elsewhere
+from lab.base import architecture, paths, tools
+from lab.packages import chroot, elsewhere
 from vmmnet.__main__ import parser as command_line
+from vmmnet.architecture import AMD64, ARM64
+from vmmnet.libvirt.check import apparmor
 
 
 def text(name: str) -> str:
@@ -30,6 +32,30 @@ def section(name: str) -> set[str]:
     return {line for line in found.splitlines() if re.match(r"[a-z0-9]", line)}
 
 
+def test_each_architecture_of_a_host_has_packages() -> None:
+    """With the emulator's name as libvirt's AppArmor and completion for bash have it."""
+    architectures = re.findall(r"^Architecture: (.*)", text("debian/control"), re.M)
+    assert set(architectures) == {"all", f"{AMD64.name} {ARM64.name}"}
+    rules, completion = text("debian/apparmor/libvirt-qemu"), text("debian/completion/qemu")
+    for each in AMD64, ARM64:
+        assert apparmor.allows(rules, str(each.emulator), "rix")
+        assert each.emulator.name in completion.splitlines()[-1].split()
+        assert f"linux-headers-{each.name} |" in text("debian/control")
+
+
+def test_the_root_for_another_architecture(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is linked with is of that architecture, what compiles is of this one."""
+    made = Mock()
+    monkeypatch.setattr(chroot, "base", made)
+    other = architecture.AMD64 if architecture.HOST == architecture.ARM64 else architecture.ARM64
+    elsewhere.root("trixie", other)
+    names = made.call_args.args[0]
+    assert made.call_args.kwargs == {"foreign": other.name}
+    assert {f"libglib2.0-dev:{other.name}", f"pkg-config:{other.name}"} <= set(names)
+    assert {"meson", "clang", f"crossbuild-essential-{other.name}"} <= set(names)
+    assert not [each for each in names if each.endswith("-dev")]
+
+
 def test_there_is_one_version() -> None:
     """That of the Python package; dpkg and meson want theirs in files of their own."""
     version = tomllib.loads(text("control/pyproject.toml"))["project"]["version"]
@@ -41,7 +67,8 @@ def test_there_is_one_version() -> None:
 
 def test_make_deb_installs_what_the_packages_are_built_with() -> None:
     (field,) = re.findall(r"^Build-Depends:((?:.*\n )*.*)", text("debian/control"), re.M)
-    wanted = {re.split(r"[ (<]", item.strip())[0] for item in field.split(",")}
+    items = [item.strip() for item in field.split(",")]
+    wanted = {re.split(r"[ :(<]", item)[0] for item in items if "<cross>" not in item}
     installed = section("build") | section("full") | section("deb") | {"debhelper-compat"}
     assert wanted <= installed, wanted - installed
 
@@ -137,7 +164,7 @@ def test_a_program_has_a_page() -> None:
     for name in names:
         assert [each for each in installed if re.match(rf"usr/share/man/man\d/{name}\.\d$", each)]
     rules = text("debian/rules")
-    assert "debian/man/emulator $(QEMU)/qemu-system-x86_64" in rules
+    assert "debian/man/emulator $(QEMU)/$(EMULATOR)" in rules
     assert "debian/man/program $</usr/share/man/man1/vmrpc-ss.1 $(MODULE)/vmrpc-ss" in rules
     assert "/debian/man/rooms" in text("control/install")
 
@@ -199,12 +226,16 @@ esac
 
 
 def test_the_page_of_the_emulator(tmp_path: Path) -> None:
-    """It has our options, and not those that other devices have."""
-    emulator = tmp_path / "qemu"
+    """It has our options, and not those that other devices have; another page says what it is."""
+    emulator = tmp_path / "qemu-system-aarch64"
     emulator.write_text(_EMULATOR)
     emulator.chmod(0o755)
     tools.run([paths.ROOT / "debian/man/emulator", emulator, tmp_path])
-    page = (tmp_path / "vmmnet-qemu.7").read_text()
+    whole = (tmp_path / "man1/qemu-system-aarch64-vmmnet.1").read_text()
+    assert ".TH QEMU-SYSTEM-AARCH64-VMMNET 1 " in whole and "@" not in whole
+    assert "QEMU's emulator of aarch64, with" in whole
+    page = (tmp_path / "man7/vmmnet-qemu.7").read_text()
+    assert "netdevs of qemu\\-system\\-aarch64\\-vmmnet\n" in page
     assert page.startswith('.\\" SPDX') and ".TH VMMNET\\-QEMU 7 " in page
     for own in ("address6=<str>", "miss=<str>", "path=<string>", "what it is"):
         assert own in page

@@ -345,7 +345,8 @@ class Guest:
         disks = (image.root(config.packages), image.modules(guest_kernel), *config.disks)
         for number, disk in enumerate(disks):
             drive = f"if=none,id=disk{number},format=raw,readonly=on,file={disk}"
-            command += ["-drive", drive, "-device", f"virtio-blk-pci,drive=disk{number}"]
+            device = f"virtio-blk-pci,drive=disk{number},serial=disk{number}"
+            command += ["-drive", drive, "-device", device]
         if config.shell:
             socket_options = f"path={self.shell_path},server=on,wait=off"
             command += ["-chardev", f"socket,id=shell,{socket_options}"]

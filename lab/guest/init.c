@@ -7,8 +7,8 @@
  *
  * The initramfs has this program as /init, kernel modules with their order in
  * /modules, and below /overlay the files that this one boot adds to the image.
- * The image is on /dev/vda, the modules of the guest's kernel on /dev/vdb.  A
- * tmpfs over the image takes what the guest writes.
+ * The image is on the disk with the serial disk0, the modules of the guest's
+ * kernel are on disk1.  A tmpfs over the image takes what the guest writes.
  *
  * Under TCG each new process costs the guest a tenth of a second.  A script
  * would start thirty, this program starts none.
@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <net/if.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,16 +84,42 @@ static void load_modules(void)
     fclose(list);
 }
 
-/* Drivers may probe asynchronously: a disk comes when it comes. */
-static void mount_disk(const char *disk, const char *place)
+/* Whether a disk has a serial; one that is not there has none. */
+static bool has_serial(const char *name, const char *serial)
 {
-    for (int tries = 0; mount(disk, place, "squashfs", MS_RDONLY, NULL);
-         tries++) {
-        if (tries == DISK_TRIES) {
-            die(disk);
+    char path[64], found[32];
+    FILE *file;
+    bool same;
+
+    snprintf(path, sizeof(path), "/sys/block/%s/serial", name);
+    file = fopen(path, "re");
+    if (!file) {
+        return false;
+    }
+    same = fgets(found, sizeof(found), file) && !strcmp(found, serial);
+    fclose(file);
+    return same;
+}
+
+/*
+ * Drivers may probe asynchronously: a disk comes when it comes.  Names follow
+ * the order of transports, which -machine virt hands out from the last one.
+ */
+static void mount_disk(const char *serial, const char *place)
+{
+    char name[] = "vda", disk[] = "/dev/vda";
+
+    for (int tries = 0; tries < DISK_TRIES; tries++) {
+        for (char letter = 'a'; letter <= 'h'; letter++) {
+            name[2] = disk[7] = letter;
+            if (has_serial(name, serial) &&
+                !mount(disk, place, "squashfs", MS_RDONLY, NULL)) {
+                return;
+            }
         }
         usleep(RETRY_US);
     }
+    die(serial);
 }
 
 static void mount_root(void)
@@ -100,14 +127,19 @@ static void mount_root(void)
     make_folder("/image");
     make_folder("/upper");
     make_folder(NEW);
-    mount_disk("/dev/vda", "/image");
+    make_folder("/sys");
+    mount_at("sysfs", "/sys", NULL);
+    mount_disk("disk0", "/image");
     mount_at("tmpfs", "/upper", NULL);
     make_folder("/upper/data");
     make_folder("/upper/work");
     mount_at("overlay", NEW,
              "lowerdir=/image,upperdir=/upper/data,workdir=/upper/work");
     make_folder(NEW "/usr/lib/modules");
-    mount_disk("/dev/vdb", NEW "/usr/lib/modules");
+    mount_disk("disk1", NEW "/usr/lib/modules");
+    if (umount("/sys")) {
+        die("/sys");
+    }
 }
 
 static void mount_rest(void)

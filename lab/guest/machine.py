@@ -30,6 +30,11 @@ def chosen() -> str:
     return os.environ.get("VMMNET_MACHINE") or DEFAULT
 
 
+def _has_pci(machine: str) -> bool:
+    """Whether devices of a guest are on PCI; ``$VMMNET_TRANSPORT=mmio`` takes virt's other bus."""
+    return machine.split(",")[0] != MICROVM and os.environ.get("VMMNET_TRANSPORT") != "mmio"
+
+
 @dataclass(frozen=True)
 class Machine:
     """A machine type.  ``arguments`` are QEMU's, ``append`` the kernel's."""
@@ -55,13 +60,14 @@ class Machine:
 
 def of(machine: str, accel: str) -> Machine:
     """Return what the value of -machine needs, with options or without, on an accelerator."""
-    if machine.split(",")[0] != MICROVM:
+    if _has_pci(machine):
         return Machine()
+    counts_ticks = machine.split(",")[0] == MICROVM and accel == TCG
     return Machine(
         pci=False,
         # The guest's module speaks virtio 1, as all devices that came later than it.
         arguments=("-global", "virtio-mmio.force-legacy=false"),
-        append=(f"tsc_early_khz={_tsc_khz()}", "tsc=reliable") if accel == TCG else (),
+        append=(f"tsc_early_khz={_tsc_khz()}", "tsc=reliable") if counts_ticks else (),
     )
 
 

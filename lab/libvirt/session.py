@@ -61,9 +61,9 @@ class Session:
         command = self.command("virsh", "-q", "-c", "qemu:///session", *words)
         return self.world.host.run(command, timeout=wait.PATIENCE).stdout
 
-    def monitor(self, command: str, domain: str = "guest") -> Any:
+    def monitor(self, command: str, domain: str = "guest", **arguments: str) -> Any:
         """Ask QEMU by QMP, as docs/libvirt-by-hand.md shows it."""
-        request = json.dumps({"execute": command})
+        request = json.dumps({"execute": command, "arguments": arguments})
         return json.loads(self.virsh("qemu-monitor-command", domain, request))["return"]
 
 

@@ -9,6 +9,13 @@
  * range is being changed. A handler skips a range with an odd number: it cannot
  * be the range of the faulting access, because a range in use does not change.
  *
+ * Memory order: a sequence lock. The writer's release fence puts the odd
+ * number before base and size, and its last store releases them. A handler
+ * acquires the number, and its acquire fence puts base and size before the
+ * second look at it. It compares the address with the base and size of one
+ * such look: with those of two it would zero, or map over, a range that
+ * another thread is removing.
+ *
  * The handler replaces the whole range by zeros, not only the missing page: a
  * partial table would be inconsistent. The reader repeats its access and reads
  * zeros, which everywhere mean "not in the table" (table.c). "lost" tells the
@@ -52,14 +59,16 @@ static __thread bool was_blocked;
 
 /* --- in the signal handler: no locks, no allocation, no library ---------- */
 
-static bool lose(Range *r)
+/* Replaces the range by zeros if it has @addr. */
+static bool lose(Range *r, uintptr_t addr)
 {
     unsigned seq = __atomic_load_n(&r->seq, __ATOMIC_ACQUIRE);
     uintptr_t base = __atomic_load_n(&r->base, __ATOMIC_RELAXED);
     uintptr_t size = __atomic_load_n(&r->size, __ATOMIC_RELAXED);
 
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    if (!base || seq & 1 || seq != __atomic_load_n(&r->seq, __ATOMIC_RELAXED) ||
+    if (!base || addr - base >= size || seq & 1 ||
+        seq != __atomic_load_n(&r->seq, __ATOMIC_RELAXED) ||
         mmap((void *)base, size, PROT_READ,
              MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED) {
         return false;
@@ -68,17 +77,14 @@ static bool lose(Range *r)
     return true;
 }
 
-static Range *range_of(uintptr_t addr)
+static bool lose_range_of(uintptr_t addr)
 {
     for (unsigned i = 0; i < HOSTVLAN_GUARD_RANGES; i++) {
-        uintptr_t base = __atomic_load_n(&ranges[i].base, __ATOMIC_ACQUIRE);
-
-        if (base && addr >= base &&
-            addr - base < __atomic_load_n(&ranges[i].size, __ATOMIC_RELAXED)) {
-            return &ranges[i];
+        if (lose(&ranges[i], addr)) {
+            return true;
         }
     }
-    return NULL;
+    return false;
 }
 
 /* The repeated access then ends the process. */
@@ -128,9 +134,8 @@ static void pass_on(int signal, siginfo_t *info, void *context)
 static void on_sigbus(int signal, siginfo_t *info, void *context)
 {
     int saved_errno = errno;
-    Range *r = is_synchronous(info) ? range_of((uintptr_t)info->si_addr) : NULL;
 
-    if (!r || !lose(r)) {
+    if (!is_synchronous(info) || !lose_range_of((uintptr_t)info->si_addr)) {
         pass_on(signal, info, context);
     }
     errno = saved_errno;
@@ -161,7 +166,7 @@ static void change(Range *r, uintptr_t base, uintptr_t size)
     __atomic_thread_fence(__ATOMIC_RELEASE);
     __atomic_store_n(&r->size, size, __ATOMIC_RELAXED);
     __atomic_store_n(&r->lost, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&r->base, base, __ATOMIC_RELEASE);
+    __atomic_store_n(&r->base, base, __ATOMIC_RELAXED);
     __atomic_store_n(&r->seq, r->seq + 1, __ATOMIC_RELEASE);
 }
 
@@ -195,7 +200,8 @@ bool hostvlan_guard_lost(int range)
 
 void hostvlan_guard_lose(int range)
 {
-    lose(&ranges[range]);
+    lose(&ranges[range], __atomic_load_n(&ranges[range].base,
+                                         __ATOMIC_RELAXED));
 }
 
 void hostvlan_guard_arm_thread(void)

@@ -2,7 +2,8 @@
 /*
  * The counters of a thread
  *
- * Only the thread itself writes its counters.  Readers sum them up.
+ * Only the thread itself writes its counters.  Readers sum them up.  Relaxed: a
+ * sum need not be of one moment, and nobody concludes anything else from it.
  */
 #ifndef DNSD_SERVER_CORE_COUNTERS_H
 #define DNSD_SERVER_CORE_COUNTERS_H

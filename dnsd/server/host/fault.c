@@ -5,6 +5,16 @@
  * The signal handler runs in the thread that read the page, at any point.  So
  * it takes no lock and only calls mmap() and write(), which are plain system
  * calls.  Then the load is repeated, and finds zeros.
+ *
+ * Memory order.  Other threads find the zeros without a signal.  So each
+ * handler sets "lost" and "failed" before it maps the zeros, also if another
+ * one has begun to.  A reader looks at them after its loads, behind an acquire
+ * fence (zone_view_failed()): if it has read zeros, it sees the flag.
+ *
+ * dnsd_fault_tell() stores "failed" and then loads "lost"; a handler stores
+ * "lost" and then loads "failed".  All four are sequentially consistent: with
+ * less, both could miss the other's store.  The list is changed under the lock,
+ * and a mapping is complete before it is in the list.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -44,25 +54,21 @@ static void page_is_lost(int number, siginfo_t *info, void *context)
 {
     uintptr_t address = (uintptr_t)info->si_addr;
     DnsdMapping *m = find(address);
-    atomic_bool *failed;
+    bool was_lost = m && atomic_exchange(&m->lost, true);
+    atomic_bool *failed = m ? atomic_load(&m->failed) : NULL;
     uint64_t one = 1;
     int saved = errno;
 
+    if (failed) {
+        atomic_store(failed, true);
+    }
     if (!m || mmap((void *)(address & -page_len), page_len, PROT_READ,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
                    0) == MAP_FAILED) {
         give_up();
         return;
     }
-    if (atomic_exchange(&m->lost, true)) {
-        errno = saved;
-        return;
-    }
-    failed = atomic_load(&m->failed);
-    if (failed) {
-        atomic_store(failed, true);
-    }
-    if (write(wake_fd, &one, sizeof(one)) < 0) {
+    if (!was_lost && write(wake_fd, &one, sizeof(one)) < 0) {
         errno = saved;          /* it is reported at the next check */
     }
     errno = saved;

@@ -3,7 +3,7 @@
  * Mapped files that others may truncate
  *
  * A read of a page that the file does not have any more raises SIGBUS.  The
- * handler maps a page of zeros there and sets "lost" of the mapping.  Readers
+ * handler sets "lost" of the mapping and maps a page of zeros there.  Readers
  * check it before they use what they have read.
  */
 #ifndef DNSD_SERVER_HOST_FAULT_H

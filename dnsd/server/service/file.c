@@ -88,6 +88,7 @@ DnsdFile *dnsd_file_open(const char *path, const DnsName *origin, char *why,
                  fault.offset);
         goto close_file;
     }
+    dnsd_fault_tell(&file->mapping, &file->image->failed);
     if (is_of(file->image, origin, why, why_len)) {
         return file;
     }
@@ -120,8 +121,8 @@ void dnsd_file_unref(DnsdFile *file)
     if (!file || --file->users) {
         return;
     }
-    zone_image_free(file->image);
     dnsd_fault_remove(&file->mapping);
+    zone_image_free(file->image);
     munmap((void *)file->mapping.base, file->mapping.len);
     free(file);
 }

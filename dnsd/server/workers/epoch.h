@@ -5,6 +5,14 @@
  * Each thread marks when it begins and ends to read, in words of its own, so
  * readers write nothing that they share.  The replacing thread waits until each
  * reader has begun again, or does not read.
+ *
+ * Memory order.  A reader stores its mark, then loads the pointer.  The
+ * replacing thread stores the pointer, then loads the marks.  Release and
+ * acquire let both loads come first, and the data would be freed under the
+ * reader.  So these accesses are sequentially consistent, also those of data
+ * that readers find by themselves (DnsServedZone.live, the VRFs).
+ * dnsd_epoch_end() releases: the reader's loads come before its data are
+ * freed.
  */
 #ifndef DNSD_SERVER_WORKERS_EPOCH_H
 #define DNSD_SERVER_WORKERS_EPOCH_H

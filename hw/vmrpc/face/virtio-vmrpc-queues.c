@@ -111,9 +111,15 @@ static void run_queue(VirtIOVmrpc *s, VirtQueue *vq)
     }
 }
 
+/*
+ * Under the BQL, so no call begins.  The acquire pairs with
+ * qatomic_fetch_dec(): what the calls did to rings and server comes before
+ * what the caller does next. The event's functions are full barriers, so no
+ * last call is missed.
+ */
 void virtio_vmrpc_wait_calls(VirtIOVmrpc *s)
 {
-    while (qatomic_read(&s->calls)) {
+    while (qatomic_load_acquire(&s->calls)) {
         qemu_event_reset(&s->calls_done);
         if (qatomic_read(&s->calls)) {
             qemu_event_wait(&s->calls_done);

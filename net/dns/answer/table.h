@@ -24,6 +24,7 @@ typedef struct DnsServedZone {
      * For a zone that changes while it is served: the pointer to its view,
      * which replaces @view.  NULL: the zone does not change.  A query reads the
      * pointer once.  The owner keeps a replaced view until no query uses it.
+     * Store and load are sequentially consistent: dnsd's epoch.h relies on it.
      */
     const ZoneView *_Atomic *live;
     void *opaque;               /* the caller's */

@@ -9,6 +9,10 @@
  *
  * One thread adds names while others read.  The names of a view are added
  * before the view is published, so its readers find all of them.
+ *
+ * Memory order.  All words are relaxed.  The store that publishes the view
+ * releases them, and the load of dns_served_view() acquires them.  A bit that a
+ * reader of an older view sees costs it one search.
  */
 #ifndef NET_DNS_ZONE_FILTER_H
 #define NET_DNS_ZONE_FILTER_H

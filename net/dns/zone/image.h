@@ -3,7 +3,13 @@
  * A zone image in memory: its header, and its pages, which are checked on use
  *
  * Any number of threads may read one image.  The only memory that they write is
- * one bit for each page, once.
+ * one bit for each page, once, and "failed".
+ *
+ * Memory order.  The bits are relaxed: the page is not written after it was
+ * mapped, so a bit publishes nothing.  "failed" is relaxed, too: the thread
+ * that met the fault sees its own store.  Lost pages need more:
+ * zone_view_failed(). An image itself is published by the pointer to its view
+ * (answer/table.h).
  */
 #ifndef NET_DNS_ZONE_IMAGE_H
 #define NET_DNS_ZONE_IMAGE_H

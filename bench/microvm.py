@@ -194,12 +194,12 @@ def _command(words: Sequence[str], initramfs: File, folder: File) -> list[str | 
 
 
 def _await(link: Link, host: Namespace, folder: File) -> None:
-    if not link.url:
-        console = folder / "console"
-        wait.until(lambda: console.exists() and ": ready" in console.read_text(), "its server")
-        return
-    page = ["curl", "-sS", "--max-time", "1", link.url]
-    wait.until(lambda: host.run(page, check=False).stdout, "the page")
+    # A host that asks before has less time for the guest, most where it is refused at once.
+    console = folder / "console"
+    wait.until(lambda: console.exists() and ": ready" in console.read_text(), "its server")
+    if link.url:
+        page = ["curl", "-sS", "--max-time", "1", link.url]
+        wait.until(lambda: host.run(page, check=False).stdout, "the page")
 
 
 def _own_memory(pid: int) -> float:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..base import architecture
 from ..base.net import Link, Namespace, Network
 from ..base.rough import SMOOTH, Rough
 from ..guest.guest import Guest
@@ -34,7 +35,7 @@ WEB_ADDRESS = "2001:db8:80::80"
 WEB2_ADDRESS = "2001:db8:80::81"
 DNS_ADDRESS = "2001:db8:80::53"
 #: TCG carries out "rep movsb" octet by octet; without these, guests copy by words.
-_CPU = "max,-erms,-fsrm"
+_CPU = "max,-erms,-fsrm" if architecture.guests() == architecture.AMD64 else "max"
 #: An address behind the peer, for tests that build a network there.
 FAR_ADDRESS = "2001:db8:9::9"
 #: An address without a route on the peer.

@@ -114,8 +114,9 @@ def _passt(host: Namespace, folder: File) -> Iterator[Link]:
     host.ip("address", "add", f"{gateway}/24", "dev", "out")
     host.ip("route", "add", "default", "dev", "out")
     path = folder / "passt"
-    words = ("passt", "--foreground", "--stderr", "--ipv4-only", "--socket", str(path))
-    words += ("--address", guest, "--netmask", "24", "--gateway", gateway, "-t", f"{_PORT}:80")
+    words: tuple[str, ...] = ("passt", "--foreground", "--stderr", "--ipv4-only")
+    words += "--socket", str(path), "--address", guest, "--netmask", "24"
+    words += "--gateway", gateway, "-t", f"{_PORT}:80"
     with host.started(words, stderr=subprocess.DEVNULL) as child:
         wait.until(path.exists, "passt's socket")
         yield Link(_nic(path), f"http://{gateway}:{_PORT}/", child)

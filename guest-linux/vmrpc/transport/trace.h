@@ -18,23 +18,26 @@
 #include <vmmnet/vmrpc.h>
 
 #define VMRPC_TRACE_OPS							\
-	op(SOCKET) op(CLOSE) op(BIND) op(LISTEN) op(CONNECT)		\
-	op(ACCEPT) op(SENDMSG) op(RECVMSG) op(SHUTDOWN)			\
-	op(GETSOCKNAME) op(GETPEERNAME) op(GETSOCKOPT)			\
-	op(SETSOCKOPT) op(IOCTL) op(NOOP) op(MAP) op_end(UNMAP)
+	vmrpc_op(SOCKET) vmrpc_op(CLOSE) vmrpc_op(BIND)			\
+	vmrpc_op(LISTEN) vmrpc_op(CONNECT) vmrpc_op(ACCEPT)		\
+	vmrpc_op(SENDMSG) vmrpc_op(RECVMSG) vmrpc_op(SHUTDOWN)		\
+	vmrpc_op(GETSOCKNAME) vmrpc_op(GETPEERNAME)			\
+	vmrpc_op(GETSOCKOPT) vmrpc_op(SETSOCKOPT) vmrpc_op(IOCTL)	\
+	vmrpc_op(NOOP) vmrpc_op(MAP) vmrpc_op_end(UNMAP)
 
 /* Programs that read the records find the numbers in the event's format. */
-#undef op
-#undef op_end
-#define op(name)	TRACE_DEFINE_ENUM(VMRPC_##name);
-#define op_end(name)	TRACE_DEFINE_ENUM(VMRPC_##name);
+#undef vmrpc_op
+#undef vmrpc_op_end
+#define vmrpc_op(name)		TRACE_DEFINE_ENUM(VMRPC_##name);
+#define vmrpc_op_end(name)	TRACE_DEFINE_ENUM(VMRPC_##name);
 
 VMRPC_TRACE_OPS
 
-#undef op
-#undef op_end
-#define op(name)	{ VMRPC_##name, #name },
-#define op_end(name)	{ VMRPC_##name, #name }
+/* Headers that come after this may have the plain names: arm64's has op(). */
+#undef vmrpc_op
+#undef vmrpc_op_end
+#define vmrpc_op(name)		{ VMRPC_##name, #name },
+#define vmrpc_op_end(name)	{ VMRPC_##name, #name }
 
 /* A request goes to the host. */
 TRACE_EVENT(vmrpc_request,

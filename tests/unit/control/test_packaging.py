@@ -184,8 +184,12 @@ def test_a_page_has_all_commands_of_a_room(tmp_path: Path) -> None:
     assert not missing
 
 
-def test_the_page_of_a_program_has_its_help(tmp_path: Path) -> None:
+def test_the_page_of_a_program_has_its_help(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of the program and of each command; then what no help says."""
+    # A script runs by itself also where programs need this.
+    monkeypatch.setenv("VMMNET_RUNNER", "false")
     program, page = tmp_path / "vmmnet-ha", tmp_path / "vmmnet-ha.8"
     program.write_text(_PROGRAM)
     program.chmod(0o755)

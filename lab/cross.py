@@ -124,7 +124,8 @@ def compiled(rooms: Sequence[str] = (), names: Sequence[str] = ()) -> list[Test]
         goals.append("all")
     # Manual pages are made of what the programs say.
     told = {**os.environ, "VMMNET_RUNNER": " ".join(emulation())}
-    subprocess.run(["ninja", "-C", FOLDER, "--quiet", *goals], env=told, check=True)
+    if subprocess.run(["ninja", "-C", FOLDER, "--quiet", *goals], env=told).returncode:
+        raise tools.CommandFailed(f"{TARGET.name}: compiling failed, see above")
     return wanted
 
 

@@ -7,8 +7,7 @@
  * as soon as no reader can have them.
  *
  * ThreadSanitizer makes no load overtake an earlier store, so it shows no
- * missing barrier between the two: comments at the structures explain these
- * pairs.
+ * missing barrier between the two: weak-memory.cc has such pairs.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
  *
  * The initramfs has this program as /init, kernel modules with their order in
  * /modules, and below /overlay the files that this one boot adds to the image.
- * The image is on the disk with the serial disk0, the modules of the guest's
- * kernel are on disk1.  A tmpfs over the image takes what the guest writes.
+ * The image is on the disk with the serial disk0, else on /dev/vda; the modules
+ * of the guest's kernel are on disk1 or /dev/vdb.  A tmpfs over the image takes what the guest writes.
  *
  * Under TCG each new process costs the guest a tenth of a second.  A script
  * would start thirty, this program starts none.
@@ -84,35 +84,38 @@ static void load_modules(void)
     fclose(list);
 }
 
-/* Whether a disk has a serial; one that is not there has none. */
-static bool has_serial(const char *name, const char *serial)
+/* Whether a disk has a serial, or none and the usual name. */
+static bool is_disk(const char *name, const char *serial, const char *usual)
 {
-    char path[64], found[32];
+    char path[64], found[32] = "";
     FILE *file;
-    bool same;
+    bool is_there;
 
     snprintf(path, sizeof(path), "/sys/block/%s/serial", name);
     file = fopen(path, "re");
     if (!file) {
         return false;
     }
-    same = fgets(found, sizeof(found), file) && !strcmp(found, serial);
+    is_there = fgets(found, sizeof(found), file) != NULL;
     fclose(file);
-    return same;
+    return (is_there && !strcmp(found, serial)) ||
+           (!found[0] && !strcmp(name, usual));
 }
 
 /*
  * Drivers may probe asynchronously: a disk comes when it comes.  Names follow
- * the order of transports, which -machine virt hands out from the last one.
+ * the order of transports, which -machine virt hands out from the last one, so
+ * the test bed gives serials; a domain of libvirt has none.
  */
-static void mount_disk(const char *serial, const char *place)
+static void mount_disk(const char *serial, const char *usual,
+                       const char *place)
 {
     char name[] = "vda", disk[] = "/dev/vda";
 
     for (int tries = 0; tries < DISK_TRIES; tries++) {
         for (char letter = 'a'; letter <= 'h'; letter++) {
             name[2] = disk[7] = letter;
-            if (has_serial(name, serial) &&
+            if (is_disk(name, serial, usual) &&
                 !mount(disk, place, "squashfs", MS_RDONLY, NULL)) {
                 return;
             }
@@ -129,14 +132,14 @@ static void mount_root(void)
     make_folder(NEW);
     make_folder("/sys");
     mount_at("sysfs", "/sys", NULL);
-    mount_disk("disk0", "/image");
+    mount_disk("disk0", "vda", "/image");
     mount_at("tmpfs", "/upper", NULL);
     make_folder("/upper/data");
     make_folder("/upper/work");
     mount_at("overlay", NEW,
              "lowerdir=/image,upperdir=/upper/data,workdir=/upper/work");
     make_folder(NEW "/usr/lib/modules");
-    mount_disk("disk1", NEW "/usr/lib/modules");
+    mount_disk("disk1", "vdb", NEW "/usr/lib/modules");
     if (umount("/sys")) {
         die("/sys");
     }

@@ -106,11 +106,10 @@ def run(
     folder: Path,
     environment: Mapping[str, str] | None = None,
     settings: Settings | None = None,
-    limit: float = _LIMIT,
 ) -> int:
     """Boot the host, run a command in the tree's root there, and return its status.
 
-    A command that takes more than ``limit`` seconds ends with the host.  Its output is this
+    A command that takes more than four hours ends with the host.  Its output is this
     process's; the console of the host, and all that the command leaves in build/logs, are in
     ``folder``.
     """
@@ -128,7 +127,7 @@ def run(
     script += f"run() {{ {shlex.join(map(str, command))}; }}\n"
     for attempt in range(1, _ATTEMPTS + 1):
         try:
-            return _boot(host, system, script, folder, settings, limit)
+            return _boot(host, system, script, folder, settings)
         except HostFailed as error:
             log = folder / "host-console.log"
             kept = log.with_name(f"host-console-{attempt}.log")
@@ -140,9 +139,7 @@ def run(
     raise AssertionError
 
 
-def _boot(
-    host: Kernel, system: Path, script: str, folder: Path, settings: Settings, limit: float
-) -> int:
+def _boot(host: Kernel, system: Path, script: str, folder: Path, settings: Settings) -> int:
     """One boot, to its end."""
     up, status = folder / "up", folder / "status"
     for path in (up, status):
@@ -176,11 +173,11 @@ def _boot(
             wait.until(lambda: up.exists() or child.poll() is not None, "the host with KVM", _UP)
             if not up.exists():
                 raise HostFailed(f"its QEMU ended with {child.returncode}")
-            child.wait(limit)
+            child.wait(_LIMIT)
         except wait.Timeout as error:
             raise HostFailed(str(error)) from error
         except subprocess.TimeoutExpired as error:
-            raise HostFailed(f"its command did not end within {limit:g} s") from error
+            raise HostFailed(f"its command did not end within {_LIMIT:g} s") from error
         finally:
             process.stop(child)
     if not status.exists():

@@ -41,6 +41,7 @@ _DOMAIN = """
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("at", "switch"),
     [("", "virtio-net-cvsw-pci"), ("<address type='virtio-mmio'/>", "virtio-net-cvsw-device")],

@@ -167,7 +167,7 @@ bool zone_find_exact(const ZoneView *view, const uint8_t *name, size_t len,
 
 bool zone_view_failed(const ZoneView *view)
 {
-    /* What was read before comes before the flags: dnsd/server/host/fault.c. */
+    /* The fence puts earlier loads before the flags (dnsd's fault.c). */
     atomic_thread_fence(memory_order_acquire);
     for (unsigned i = 0; i < view->layers; i++) {
         if (atomic_load_explicit(&view->layer[i]->failed,

@@ -61,6 +61,17 @@ int args_wrong(const char *format, ...)
     return complain(&running);
 }
 
+void args_say(const char *format, ...)
+{
+    va_list args;
+
+    begin_complaint(&running);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
 /* --- values --------------------------------------------------------------- */
 
 /* Read a number; "64M" is 67108864.  Returns: false if the text is not one. */
@@ -444,9 +455,7 @@ static int help_program(const ArgProgram *program)
 int args_flush(int code)
 {
     if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "%s: standard output: %s\n",
-                running.program ? running.program->name : "", strerror(errno));
-        return EXIT_CANNOT;
+        return args_cannot("standard output: %s", strerror(errno));
     }
     return code;
 }
@@ -583,9 +592,7 @@ int args_main(const ArgProgram *program, int argc, char **argv)
         return reject(program, words[at]);
     }
     if (!own) {
-        fprintf(stderr, "%s: no command; see '%s --help'\n", program->name,
-                program->name);
-        return EXIT_USAGE;
+        return args_wrong("no command");
     }
     return wants_help(words, count) ? help_program(program)
                                     : run(program, own, words, count);

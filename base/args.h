@@ -76,6 +76,12 @@ int args_main(const ArgProgram *program, int argc, char **argv);
 /** args_wrong: print a message about the command line. Returns: EXIT_USAGE */
 int args_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/** args_say: print a line to standard error, behind the program and command */
+void args_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/** args_cannot: the same.  Returns: EXIT_CANNOT */
+#define args_cannot(...) (args_say(__VA_ARGS__), EXIT_CANNOT)
+
 /**
  * args_flush: flush standard output.  Returns: @code; on failure prints a
  * message and returns EXIT_CANNOT.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +11,15 @@
 #include <unistd.h>
 
 #include "base/args.h"
+#include "base/clock.h"
 #include "base/control.h"
 #include "base/listener.h"
 #include "base/log.h"
 
 #define BATCH           16      /* events of one base_control_ready() */
+
+/* Of lines about connections that are refused */
+static const BaseLogRate rate = { 10 * SECOND, 10 };
 
 struct BaseControlClient {
     BaseControl *server;
@@ -40,15 +45,13 @@ struct BaseControl {
     const BaseControlOps *ops;
     void *opaque;
     uid_t uid;                  /* of the daemon */
+    BaseLogLimit refused;
     BaseControlClient *clients;
 };
 
 static time_t control_now(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
+    return base_clock(CLOCK_MONOTONIC) / SECOND;
 }
 
 static bool control_watch(BaseControl *s, int op, int fd, uint32_t events,
@@ -382,15 +385,32 @@ static bool control_has_place(const BaseControl *s, uid_t uid)
     return all < BASE_CONTROL_MAX && (uid == 0 || same < BASE_CONTROL_USER_MAX);
 }
 
+static void control_say(const BaseControl *s, bool good, const char *text)
+{
+    if (s->ops->log) {
+        s->ops->log(s->opaque, good, text);
+    } else {
+        base_log(good ? LOG_NOTICE : LOG_WARNING, "control socket: %s", text);
+    }
+}
+
 static void control_refuse(BaseControl *s, int fd, uid_t uid)
 {
     static const char text[] = "error too many connections\n";
-    char line[80];
+    char line[120], more[50] = "";
 
     send(fd, text, sizeof(text) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (!base_log_may(&s->refused, &rate, base_clock(CLOCK_MONOTONIC))) {
+        return;
+    }
+    if (s->refused.left_out) {
+        snprintf(more, sizeof(more), "; %" PRIu64 " more were not logged",
+                 s->refused.left_out);
+        s->refused.left_out = 0;
+    }
     snprintf(line, sizeof(line), "too many connections of user %u, or of all "
-             "users", uid);
-    s->ops->log(s->opaque, false, line);
+             "users%s", uid, more);
+    control_say(s, false, line);
 }
 
 /* Returns: false: @fd is still the caller's */
@@ -472,7 +492,7 @@ static void control_tell(BaseControl *s, bool good, const char *what,
     char *line;
 
     if (asprintf(&line, "%s %s%s", s->listener.path, what, why) >= 0) {
-        s->ops->log(s->opaque, good, line);
+        control_say(s, good, line);
         free(line);
     }
 }
@@ -652,7 +672,7 @@ int base_control_ask(const char *path, const char *lines, char **text)
     return result;
 }
 
-int base_control_show(const char *program, const char *path, const char *lines)
+int base_control_show(const char *path, const char *lines)
 {
     char *text;
     int error = base_control_ask(path, lines, &text);
@@ -660,12 +680,11 @@ int base_control_show(const char *program, const char *path, const char *lines)
     if (!error) {
         fputs(text, stdout);
     } else if (error == -EREMOTEIO) {
-        fprintf(stderr, "%s: %s\n", program, text);
+        args_say("%s", text);
     } else if (error == -EPROTO) {
-        fprintf(stderr, "%s: the answer from '%s' is cut off\n", program, path);
+        args_say("the answer from '%s' is cut off", path);
     } else {
-        fprintf(stderr, "%s: no daemon answers at '%s': %s\n", program, path,
-                strerror(-error));
+        args_say("no daemon answers at '%s': %s", path, strerror(-error));
     }
     free(text);
     return args_flush(error ? EXIT_CANNOT : EXIT_DONE);

@@ -54,7 +54,10 @@ typedef struct BaseControlOps {
     /* The session of a client, for @line, or NULL: he is hung up on. */
     void *(*begin)(void *opaque, int fd, uid_t uid);
     void (*end)(void *opaque, void *session);
-    /* A line for the log; @good: it tells that something is well again. */
+    /*
+     * A line for the log, or NULL: base_log(); @good: it tells that something
+     * is well again.
+     */
     void (*log)(void *opaque, bool good, const char *text);
     /* The socket's file was removed, and made again; or NULL. */
     void (*again)(void *opaque);
@@ -129,12 +132,11 @@ void base_control_stream(BaseControlClient *c, BaseControlMoreFn *more,
 int base_control_ask(const char *path, const char *lines, char **text);
 
 /**
- * base_control_show: the same as a command: print the answer, or why there is
- * none
- * @program: its name, for messages
+ * base_control_show: the same as a command (base/args.h): print the answer, or
+ * why there is none
  *
  * Returns: an exit code
  */
-int base_control_show(const char *program, const char *path, const char *lines);
+int base_control_show(const char *path, const char *lines);
 
 #endif /* BASE_CONTROL_H */

@@ -95,3 +95,36 @@ bool base_log_set_level(const char *name)
     }
     return false;
 }
+
+/* --- lines that others can cause ------------------------------------------ */
+
+static bool log_take(BaseLogLimit *limit, const BaseLogRate *rate, int64_t now)
+{
+    int64_t until = MAX(limit->until, now - rate->burst * rate->each);
+
+    if (until + rate->each > now) {
+        return false;
+    }
+    limit->until = until + rate->each;
+    return true;
+}
+
+bool base_log_may(BaseLogLimit *limit, const BaseLogRate *rate, int64_t now)
+{
+    bool may = log_take(limit, rate, now);
+
+    limit->left_out += !may;
+    return may;
+}
+
+uint64_t base_log_left_out(BaseLogLimit *limit, const BaseLogRate *rate,
+                           int64_t now)
+{
+    uint64_t left_out = 0;
+
+    if (limit->left_out && log_take(limit, rate, now)) {
+        left_out = limit->left_out;
+        limit->left_out = 0;
+    }
+    return left_out;
+}

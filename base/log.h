@@ -11,6 +11,7 @@
 #define BASE_LOG_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <syslog.h>
 
 /**
@@ -41,5 +42,32 @@ const char *base_log_level(void);
 
 /** base_log_set_level: by its name; false: it is none of these */
 bool base_log_set_level(const char *name);
+
+/* --- lines that others can cause ------------------------------------------ */
+
+typedef struct BaseLogRate {
+    int64_t each;               /* ns, for a line */
+    unsigned burst;             /* lines at once */
+} BaseLogRate;
+
+/** A token bucket for lines of a kind.  All zero: full */
+typedef struct BaseLogLimit {
+    int64_t until;
+    uint64_t left_out;          /* lines, since the last one */
+} BaseLogLimit;
+
+/**
+ * base_log_may: whether a line may be logged at @now, which is nanoseconds of a
+ * clock that is not set; if not, it is counted
+ */
+bool base_log_may(BaseLogLimit *limit, const BaseLogRate *rate, int64_t now);
+
+/**
+ * base_log_left_out: lines that were left out, for a line that says so
+ *
+ * Returns: 0 if there were none, or that line has to wait; else it forgets them
+ */
+uint64_t base_log_left_out(BaseLogLimit *limit, const BaseLogRate *rate,
+                           int64_t now);
 
 #endif /* BASE_LOG_H */

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/number.h"
 #include "base/systemd.h"
 
@@ -54,12 +54,10 @@ void base_systemd_notify(const char *state)
 
 void base_systemd_reloading(void)
 {
-    struct timespec now;
     char text[64];
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
-             (uint64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+    snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%" PRId64,
+             base_clock(CLOCK_MONOTONIC) / 1000);
     base_systemd_notify(text);
 }
 

@@ -5,8 +5,6 @@
  *     vmmnet-ha FILE
  *     vmmnet-ha show [--json | --metrics] [FILE]
  */
-#include <stdio.h>
-
 #include "base/args.h"
 #include "base/control.h"
 #include "base/log.h"
@@ -19,7 +17,7 @@
 static int done_or(bool done, GError *err)
 {
     if (!done) {
-        fprintf(stderr, "vmmnet-ha: %s\n", err->message);
+        args_say("%s", err->message);
         g_error_free(err);
     }
     return done ? EXIT_DONE : EXIT_CANNOT;
@@ -66,7 +64,7 @@ static int show(char **words, size_t count)
     }
     path = socket_of(count ? words[0] : NULL);
     return !path ? EXIT_CANNOT :
-           base_control_show("vmmnet-ha", path, as_json ? "show json" :
+           base_control_show(path, as_json ? "show json" :
                              as_metrics ? "metrics" : "show");
 }
 

@@ -5,8 +5,6 @@
  *     vmmnet-hostd [--socket PATH] [--state FILE]
  *     vmmnet-hostd show [--json | --metrics] [--socket PATH]
  */
-#include <stdio.h>
-
 #include "base/args.h"
 #include "base/control.h"
 #include "base/log.h"
@@ -20,7 +18,7 @@ static const char *path = DEFAULT_SOCKET, *state = DEFAULT_STATE;
 static int done_or(bool done, GError *err)
 {
     if (!done) {
-        fprintf(stderr, "vmmnet-hostd: %s\n", err->message);
+        args_say("%s", err->message);
         g_error_free(err);
     }
     return done ? EXIT_DONE : EXIT_CANNOT;
@@ -43,7 +41,7 @@ static int show(char **words, size_t count)
     if (as_json && as_metrics) {
         return args_wrong("--json and --metrics are two formats");
     }
-    return base_control_show("vmmnet-hostd", path, as_json ? "show json" :
+    return base_control_show(path, as_json ? "show json" :
                              as_metrics ? "metrics" : "show");
 }
 

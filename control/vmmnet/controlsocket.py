@@ -29,6 +29,8 @@ def ask(path: Path, lines: str) -> str:
     Raises Unanswered or Refused.
     """
     text = _received(path, lines)
+    if not text:
+        raise Unanswered(f"{path}: it closed the connection")
     body, _, last = text.removesuffix("\n").rpartition("\n")
     if not text.endswith("\n"):
         raise Unanswered(f"{path}: the answer is cut off")

@@ -185,9 +185,11 @@ static bool reload_zone(DnsdDaemon *d, BaseControlClient *c, const char *zone)
     }
     state = dnsd_state_again(d->state, which, &faults);
     if (!state || !take_state(d, state)) {
+        d->reloads_failed++;
         return base_control_fail(c, "there is no memory");
     }
     if (faults) {
+        d->reloads_failed++;
         return base_control_fail(c, "%s: '%s' cannot be used; the log says why",
                                  zone, state->config->zone[which].image);
     }
@@ -321,11 +323,6 @@ static bool control_retransfer(void *opaque, BaseControlClient *c,
     return refresh(opaque, c, words[0], true);
 }
 
-static void control_log(void *opaque, bool good, const char *text)
-{
-    base_log(good ? LOG_NOTICE : LOG_WARNING, "server.control: %s", text);
-}
-
 static const BaseControlVerb verbs[] = {
     { .name = "show", .most = 1, .run = dnsd_daemon_show },
     { .name = "metrics", .run = control_metrics },
@@ -336,6 +333,4 @@ static const BaseControlVerb verbs[] = {
     { 0 },
 };
 
-const BaseControlOps dnsd_daemon_control = {
-    .verbs = verbs, .log = control_log,
-};
+const BaseControlOps dnsd_daemon_control = { .verbs = verbs };

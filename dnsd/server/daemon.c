@@ -24,9 +24,9 @@
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/systemd.h"
 #include "dnsd/server/core/number.h"
@@ -120,11 +120,10 @@ static void take_event(DnsdDaemon *d, void *what)
 /* Work for which once a second is enough */
 static void each_second(DnsdDaemon *d)
 {
-    struct timespec now;
+    time_t now = base_clock(CLOCK_MONOTONIC) / SECOND;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (now.tv_sec != d->looked) {
-        d->looked = now.tv_sec;
+    if (now != d->looked) {
+        d->looked = now;
         if (d->socket) {
             base_control_tick(d->socket);
         }
@@ -137,7 +136,7 @@ static void each_second(DnsdDaemon *d)
         dnsd_state_look(d->state);
         look_at_interfaces(d);
         look_at_addresses(d);
-        dnsd_unsent_tell(now.tv_sec);
+        dnsd_unsent_tell(now);
     }
 }
 

@@ -55,12 +55,12 @@ static int serve(char **words, size_t count)
 
 static int show(char **words, size_t count)
 {
-    return base_control_show(NAME, control, as_json ? "show json" : "show");
+    return base_control_show(control, as_json ? "show json" : "show");
 }
 
 static int metrics(char **words, size_t count)
 {
-    return base_control_show(NAME, control, "metrics");
+    return base_control_show(control, "metrics");
 }
 
 static int ask_of_zone(const char *word, const char *zone)
@@ -74,13 +74,13 @@ static int ask_of_zone(const char *word, const char *zone)
     }
     dns_name_to_text(&name, text);
     snprintf(request, sizeof(request), "%s %s", word, text);
-    return base_control_show(NAME, control, request);
+    return base_control_show(control, request);
 }
 
 static int reload(char **words, size_t count)
 {
     return count ? ask_of_zone("reload", words[0])
-                 : base_control_show(NAME, control, "reload");
+                 : base_control_show(control, "reload");
 }
 
 static int notify(char **words, size_t count)

@@ -12,8 +12,6 @@
 #include "dnsd/zone/source.h"
 #include "net/dns/zone/verify.h"
 
-#define COMMAND     "check"
-
 static const char *zone_name;
 
 /* --- images --------------------------------------------------------------- */
@@ -25,7 +23,7 @@ static int show_found(const char *why)
         json_string(stdout, why);
         puts("}");
     } else {
-        fprintf(stderr, PROGRAM " " COMMAND ": %s\n", why);
+        args_say("%s", why);
     }
     return args_flush(EXIT_FOUND);
 }
@@ -100,8 +98,8 @@ static int show_zone(const Report *report, const Made *made)
         source_messages(report);
         puts("}");
     } else if (failed) {
-        fprintf(stderr, PROGRAM " " COMMAND ": %s: errors: %" PRIu64 "\n",
-                zone_name, report->count[SEVERITY_ERROR]);
+        args_say("%s: errors: %" PRIu64, zone_name,
+                 report->count[SEVERITY_ERROR]);
     } else {
         printf("%s: serial %" PRIu32 ": %" PRIu64 " records of %" PRIu64
                " names; no errors, warnings: %" PRIu64 "\n", zone_name,
@@ -128,11 +126,11 @@ static int check_files(char **words, size_t count)
 
     report_init(&report, source_options.json ? NULL : stderr, zone_name,
                 source_options.messages);
-    ret = source_make(COMMAND, zone_name, &make, &made);
+    ret = source_make(zone_name, &make, &made);
     if (!ret) {
         ret = show_zone(&report, &made);
     } else if (ret < 0) {
-        ret = reject(COMMAND, source_options.json, "%s: %s", zone_name,
+        ret = reject(source_options.json, "%s: %s", zone_name,
                      strerror(-ret));
     }
     if (out.base) {
@@ -144,7 +142,7 @@ static int check_files(char **words, size_t count)
 
 static int refuse_text(const char *path)
 {
-    return reject(COMMAND, source_options.json, "%s: it is no zone image; to "
+    return reject(source_options.json, "%s: it is no zone image; to "
                   "check a master file, name its zone: --zone ZONE", path);
 }
 
@@ -156,13 +154,12 @@ static int run(char **words, size_t count)
         return check_files(words, count);
     }
     if (count > 1) {
-        fprintf(stderr, PROGRAM " " COMMAND ": '%s' is one image more than it "
-                "takes; master files need --zone ZONE\n", words[1]);
-        return EXIT_USAGE;
+        return args_wrong("'%s' is one image more than it takes; master files "
+                          "need --zone ZONE", words[1]);
     }
     is_one = image_file_is_one(words[0]);
     if (is_one < 0) {
-        return reject(COMMAND, source_options.json, "%s: %s", words[0],
+        return reject(source_options.json, "%s: %s", words[0],
                       strerror(-is_one));
     }
     return is_one ? check_image(words[0]) : refuse_text(words[0]);
@@ -175,7 +172,7 @@ static const ArgOption options[] = {
 };
 
 const ArgCommand command_check = {
-    .name = COMMAND,
+    .name = "check",
     .usage = "IMAGE | --zone ZONE FILE...",
     .summary = "check an image to the last octet, or master files",
     .text = "Of an image the first fault is told, with the section and the "

@@ -5,8 +5,6 @@
 
 #include "base/args.h"
 
-#define PROGRAM "vmmnet-zone"
-
 extern const ArgCommand command_compile;
 extern const ArgCommand command_print;
 extern const ArgCommand command_check;

@@ -11,7 +11,6 @@
 #include "dnsd/zone/output.h"
 #include "dnsd/zone/source.h"
 
-#define COMMAND     "compile"
 #define ENDING      ".vzi"
 #define MEGA        1e6
 
@@ -38,24 +37,24 @@ static int refuse_errno(const char *path, const char *dir, int error)
     switch (error) {
     case ENOSPC:
     case EDQUOT:
-        return reject(COMMAND, json, "%s: the disk is full: %.0f MB "
+        return reject(json, "%s: the disk is full: %.0f MB "
                       "are free, and the zone needs more; nothing is changed",
                       path, statvfs(dir, &disk) ? 0 : (double)disk.f_bavail *
                       disk.f_frsize / MEGA);
     case ENOMEM:
-        return reject(COMMAND, json, "%s: there is not enough memory: "
+        return reject(json, "%s: there is not enough memory: "
                       "set a lower --memory; nothing is changed", path);
     case EISDIR:
-        return reject(COMMAND, json, "%s: it is a folder: name a file "
+        return reject(json, "%s: it is a folder: name a file "
                       "with -o", path);
     case EINVAL:
-        return reject(COMMAND, json, "%s: it is no regular file, and "
+        return reject(json, "%s: it is no regular file, and "
                       "an image cannot replace it", path);
     case EBUSY:
-        return reject(COMMAND, json, "%s: another compile writes it "
+        return reject(json, "%s: another compile writes it "
                       "now; nothing is changed", path);
     default:
-        return reject(COMMAND, json, "%s: %s; nothing is changed",
+        return reject(json, "%s: %s; nothing is changed",
                       path, strerror(error));
     }
 }
@@ -92,7 +91,7 @@ static int refuse_zone(const Report *report, const char *path)
         puts("}");
         return args_flush(EXIT_CANNOT);
     }
-    return reject(COMMAND, false, "%s: the zone has %" PRIu64 " error%s; "
+    return reject(false, "%s: the zone has %" PRIu64 " error%s; "
                   "nothing is changed", path, report->count[SEVERITY_ERROR],
                   report->count[SEVERITY_ERROR] == 1 ? "" : "s");
 }
@@ -101,7 +100,7 @@ static int compile(const char *zone, const char *path, Make *make,
                    Output *output)
 {
     Made made;
-    int ret = source_make(COMMAND, zone, make, &made);
+    int ret = source_make(zone, make, &made);
 
     if (ret > 0) {
         return ret;
@@ -131,7 +130,7 @@ static int run(char **words, size_t count)
     int ret;
 
     if (!path) {
-        return reject(COMMAND, source_options.json, "%s", strerror(ENOMEM));
+        return reject(source_options.json, "%s", strerror(ENOMEM));
     }
     report_init(&report, source_options.json ? NULL : stderr, words[0],
                 source_options.messages);
@@ -152,7 +151,7 @@ static const ArgOption options[] = {
 };
 
 const ArgCommand command_compile = {
-    .name = COMMAND,
+    .name = "compile",
     .usage = "ZONE FILE... [-o IMAGE]",
     .summary = "make an image of a zone from its master files",
     .text = "Several files are read one behind the other; '-' is standard "

@@ -11,7 +11,6 @@
 #include "dnsd/zone/json.h"
 #include "dnsd/zone/line.h"
 
-#define COMMAND     "diff"
 #define BUFFER      (1u << 20)
 
 static bool json;
@@ -216,7 +215,7 @@ static int check_zones(const Diff *diff)
     dns_print_name(&new->origin, b);
     if (!dns_name_equal(&old->origin, &new->origin) ||
         old->rrclass != new->rrclass) {
-        return reject(COMMAND, json, "%s is of the zone %s, %s of %s, or of "
+        return reject(json, "%s is of the zone %s, %s of %s, or of "
                       "another class: only images of one zone can be compared",
                       diff->old.file.path, a, diff->new.file.path, b);
     }
@@ -231,7 +230,7 @@ static int find_damage(Diff *diff, int ret)
     for (unsigned i = 0; i < 2; i++) {
         if (atomic_load(&sides[i]->file.image->failed)) {
             image_file_damaged(&sides[i]->file, why);
-            return reject(COMMAND, false, "%s; what is printed is not all",
+            return reject(false, "%s; what is printed is not all",
                           why);
         }
     }
@@ -267,13 +266,13 @@ static int open_and_compare(Diff *diff, char **words)
     diff->old.sign = '-';
     diff->new.sign = '+';
     if (!image_file_open(&diff->old.file, words[0], why)) {
-        return reject(COMMAND, json, "%s", why);
+        return reject(json, "%s", why);
     }
     if (image_file_open(&diff->new.file, words[1], why)) {
         ret = compare(diff);
         image_file_close(&diff->new.file);
     } else {
-        ret = reject(COMMAND, json, "%s", why);
+        ret = reject(json, "%s", why);
     }
     image_file_close(&diff->old.file);
     return ret;
@@ -285,7 +284,7 @@ static int run(char **words, size_t count)
     int ret;
 
     if (!diff) {
-        return reject(COMMAND, json, "there is not enough memory");
+        return reject(json, "there is not enough memory");
     }
     ret = open_and_compare(diff, words);
     free(diff);
@@ -303,7 +302,7 @@ static const ArgOption options[] = {
 };
 
 const ArgCommand command_diff = {
-    .name = COMMAND,
+    .name = "diff",
     .usage = "OLD NEW",
     .summary = "compare two images of a zone, record by record",
     .text = "Lines begin with '-' if the record is in OLD only, with '+' if "

@@ -17,7 +17,7 @@ void json_string(FILE *out, const char *text)
     free(string);
 }
 
-int reject(const char *command, bool json, const char *format, ...)
+int reject(bool json, const char *format, ...)
 {
     char text[TEXT_MAX];
     va_list args;
@@ -31,6 +31,5 @@ int reject(const char *command, bool json, const char *format, ...)
         puts("}");
         return args_flush(EXIT_CANNOT);
     }
-    fprintf(stderr, PROGRAM " %s: %s\n", command, text);
-    return EXIT_CANNOT;
+    return args_cannot("%s", text);
 }

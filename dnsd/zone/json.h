@@ -15,7 +15,7 @@ void json_string(FILE *out, const char *text);
  *
  * Returns: EXIT_CANNOT.
  */
-int reject(const char *command, bool json, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+int reject(bool json, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif /* DNSD_ZONE_JSON_H */

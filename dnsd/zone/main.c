@@ -17,7 +17,7 @@ int main(int argc, char **argv)
         &command_diff, NULL,
     };
     static const ArgProgram program = {
-        .name = PROGRAM,
+        .name = "vmmnet-zone",
         .summary = "Zone images: DNS zones in the form in which they are "
                    "served.",
         .text = "exit status: 0 done, 1 it cannot be done and nothing is "

@@ -9,7 +9,6 @@
 #include "dnsd/zone/json.h"
 #include "dnsd/zone/line.h"
 
-#define COMMAND     "print"
 #define BUFFER      (1u << 20)
 
 static bool relative;
@@ -117,14 +116,14 @@ static int run(char **words, size_t count)
     int ret;
 
     if (!image_file_open(&file, words[0], why)) {
-        return reject(COMMAND, false, "%s", why);
+        return reject(false, "%s", why);
     }
     setvbuf(stdout, NULL, _IOFBF, BUFFER);
-    ret = print_image(file.image) ? reject(COMMAND, false, "there is not "
+    ret = print_image(file.image) ? reject(false, "there is not "
                                            "enough memory") : EXIT_DONE;
     if (atomic_load(&file.image->failed)) {
         image_file_damaged(&file, why);
-        ret = reject(COMMAND, false, "%s; what is printed is not the whole "
+        ret = reject(false, "%s; what is printed is not the whole "
                      "zone", why);
     }
     image_file_close(&file);
@@ -139,7 +138,7 @@ static const ArgOption options[] = {
 };
 
 const ArgCommand command_print = {
-    .name = COMMAND,
+    .name = "print",
     .usage = "IMAGE",
     .summary = "print an image as a master file, in canonical order",
     .text = "'compile' makes the same zone of it again.",

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "dnsd/zone/progress.h"
 
 #define EVERY_MS        250     /* on a terminal */
@@ -11,11 +12,7 @@
 
 double progress_seconds(const Progress *progress)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec - progress->begun.tv_sec +
-           (now.tv_nsec - progress->begun.tv_nsec) / 1e9;
+    return (base_clock(CLOCK_MONOTONIC) - progress->begun) / 1e9;
 }
 
 /* The caller holds the lock.  Returns: the progress, 0 to 1. */
@@ -79,8 +76,8 @@ void progress_begin(Progress *progress, const ProgressStep *steps, bool is_on)
         .steps = steps,
         .is_on = is_on,
         .is_terminal = isatty(STDERR_FILENO),
+        .begun = base_clock(CLOCK_MONOTONIC),
     };
-    clock_gettime(CLOCK_MONOTONIC, &progress->begun);
     pthread_mutex_init(&progress->lock, NULL);
     pthread_cond_init(&progress->over, NULL);
     progress->is_on = is_on && !pthread_create(&progress->thread, NULL,

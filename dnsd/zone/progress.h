@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 /* A step of the command, and its share of the total time */
 typedef struct ProgressStep {
@@ -23,7 +22,7 @@ typedef struct Progress {
     bool is_over;
     atomic_uint_least64_t done; /* units done; any thread adds to it */
     uint64_t total;
-    struct timespec begun;
+    int64_t begun;              /* ns, of the monotonic clock */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t over;

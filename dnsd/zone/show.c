@@ -12,7 +12,6 @@
 #include "dnsd/zone/json.h"
 #include "dnsd/zone/line.h"
 
-#define COMMAND     "show"
 #define TIME_MAX    32
 
 static bool json;
@@ -168,7 +167,7 @@ static int show_none(const DnsName *name, const ZoneFound *found)
 
     dns_print_name(name, text);
     dns_print_name(&at, encloser);
-    return reject(COMMAND, json, "%s does not exist in the zone; what there is "
+    return reject(json, "%s does not exist in the zone; what there is "
                   "of it is %s", text, encloser);
 }
 
@@ -212,7 +211,7 @@ static int find_and_show(ZoneImage *image, const DnsName *name, int type)
     case ZONE_FIND_OUTSIDE:
         dns_print_name(name, text);
         dns_print_name(&image->origin, origin);
-        return reject(COMMAND, json, "%s is not within the zone %s", text,
+        return reject(json, "%s is not within the zone %s", text,
                       origin);
     case ZONE_FIND_NONE:
         return show_none(name, &found);
@@ -230,14 +229,12 @@ static int show_name(ZoneImage *image, char **words, size_t count)
     DnsName name;
 
     if (!read_name(image, words[1], &name)) {
-        fprintf(stderr, PROGRAM " " COMMAND ": NAME: '%s' is no domain name, "
-                "such as www.example.net\n", words[1]);
-        return EXIT_USAGE;
+        return args_wrong("NAME: '%s' is no domain name, such as "
+                          "www.example.net", words[1]);
     }
     if (count > 2 && type < 0) {
-        fprintf(stderr, PROGRAM " " COMMAND ": TYPE: '%s' is no type of "
-                "records, such as AAAA or TYPE28\n", words[2]);
-        return EXIT_USAGE;
+        return args_wrong("TYPE: '%s' is no type of records, such as AAAA or "
+                          "TYPE28", words[2]);
     }
     return find_and_show(image, &name, type);
 }
@@ -249,13 +246,13 @@ static int run(char **words, size_t count)
     int ret;
 
     if (!image_file_open(&file, words[0], why)) {
-        return reject(COMMAND, json, "%s", why);
+        return reject(json, "%s", why);
     }
     ret = count > 1 ? show_name(file.image, words, count)
                     : show_header(file.image);
     if (atomic_load(&file.image->failed)) {
         image_file_damaged(&file, why);
-        ret = reject(COMMAND, json, "%s", why);
+        ret = reject(json, "%s", why);
     }
     image_file_close(&file);
     return args_flush(ret);
@@ -268,7 +265,7 @@ static const ArgOption options[] = {
 };
 
 const ArgCommand command_show = {
-    .name = COMMAND,
+    .name = "show",
     .usage = "IMAGE [NAME [TYPE]]",
     .summary = "show what an image is, or the records of a name",
     .text = "A NAME is absolute, or relative to the zone; '@' is the zone "

@@ -36,32 +36,29 @@ const ArgOption source_arguments[] = {
     { 0 },
 };
 
-static int read_names(const char *command, const char *zone, ZoneRules *rules)
+static int read_names(const char *zone, ZoneRules *rules)
 {
     const SourceOptions *options = &source_options;
     int number = dns_class_from_text(options->rrclass,
                                      strlen(options->rrclass));
 
     if (dns_name_from_text(&rules->origin, zone)) {
-        fprintf(stderr, PROGRAM " %s: ZONE: '%s' is no domain name, such as "
-                "example.net\n", command, zone);
-        return EXIT_USAGE;
+        return args_wrong("ZONE: '%s' is no domain name, such as example.net",
+                          zone);
     }
     if (number <= 0 || number == DNS_CLASS_NONE || number == DNS_CLASS_ANY) {
-        fprintf(stderr, PROGRAM " %s: option --class: '%s' is no class of "
-                "zones, such as IN, CH or CLASS300\n", command,
-                options->rrclass);
-        return EXIT_USAGE;
+        return args_wrong("option --class: '%s' is no class of zones, such as "
+                          "IN, CH or CLASS300", options->rrclass);
     }
     rules->rrclass = number;
     return 0;
 }
 
-int source_make(const char *command, const char *zone, Make *make, Made *made)
+int source_make(const char *zone, Make *make, Made *made)
 {
     const SourceOptions *options = &source_options;
     Progress progress;
-    int ret = read_names(command, zone, &make->rules);
+    int ret = read_names(zone, &make->rules);
 
     if (ret) {
         return ret;

@@ -31,13 +31,12 @@ extern const ArgOption source_arguments[];
 
 /**
  * source_make: make an image in @out from master files
- * @command: for messages
  * @make: .paths, .count, .dir, .report and .out are set
  *
  * Returns: 0; EXIT_USAGE for a wrong zone or class, after a message; or a
  * negative errno.
  */
-int source_make(const char *command, const char *zone, Make *make, Made *made);
+int source_make(const char *zone, Make *make, Made *made);
 
 /** source_messages: print the report as a JSON array, after its numbers */
 void source_messages(const Report *report);

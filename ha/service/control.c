@@ -57,19 +57,13 @@ static bool metrics(void *opaque, BaseControlClient *c, char **words,
     return answer(opaque, c, MIP6_SHOW_METRICS);
 }
 
-static void log_line(void *opaque, bool good, const char *text)
-{
-    g_log(G_LOG_DOMAIN, good ? G_LOG_LEVEL_MESSAGE : G_LOG_LEVEL_WARNING, "%s",
-          text);
-}
-
 static const BaseControlVerb verbs[] = {
     { .name = "show", .most = 1, .run = show },
     { .name = "metrics", .run = metrics },
     { 0 },
 };
 
-static const BaseControlOps ops = { .verbs = verbs, .log = log_line };
+static const BaseControlOps ops = { .verbs = verbs };
 
 static gboolean ready(gint fd, GIOCondition condition, gpointer opaque)
 {

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "ha/service/journal.h"
-#include "base/units.h"
+#include "base/clock.h"
 
 #define BOOT_ID         "/proc/sys/kernel/random/boot_id"
 #define NO_BOOT_ID      "00000000-0000-0000-0000-000000000000"
@@ -24,24 +24,16 @@
 #define SLACK           1000u   /* lines besides those of bindings */
 #define SENT_AHEAD      16u     /* numbers */
 
-static int64_t clock_ns(clockid_t id)
-{
-    struct timespec now;
-
-    clock_gettime(id, &now);
-    return now.tv_sec * SECOND + now.tv_nsec;
-}
-
 int64_t mip6_ha_clock(void)
 {
-    return clock_ns(CLOCK_BOOTTIME);
+    return base_clock(CLOCK_BOOTTIME);
 }
 
 static Mip6HaClock clock_of(const Mip6HaJournal *j)
 {
     Mip6HaClock clock = {
-        .boot = clock_ns(CLOCK_BOOTTIME),
-        .wall = clock_ns(CLOCK_REALTIME),
+        .boot = base_clock(CLOCK_BOOTTIME),
+        .wall = base_clock(CLOCK_REALTIME),
     };
 
     memcpy(clock.boot_id, j->boot_id, sizeof(clock.boot_id));

@@ -7,27 +7,13 @@
 #include "base/units.h"
 
 static const struct {
-    int64_t each;               /* average interval of lines */
-    unsigned burst;
+    BaseLogRate rate;
     const char *what;
 } limits[] = {
-    [MIP6_HA_NEWS_REFUSALS] = { SECOND, 20, "refused Binding Updates" },
-    [MIP6_HA_NEWS_BINDINGS] = { SECOND / 100, 1000, "changes of bindings" },
-    [MIP6_HA_NEWS_PREFIXES] = { 10 * SECOND, 10, "changes of prefixes" },
+    [MIP6_HA_NEWS_REFUSALS] = { { SECOND, 20 }, "refused Binding Updates" },
+    [MIP6_HA_NEWS_BINDINGS] = { { SECOND / 100, 1000 }, "changes of bindings" },
+    [MIP6_HA_NEWS_PREFIXES] = { { 10 * SECOND, 10 }, "changes of prefixes" },
 };
-
-static bool may_log(Mip6HaNews *n, int64_t now, Mip6HaNewsClass class)
-{
-    int64_t each = limits[class].each;
-    int64_t until = MAX(n->limit[class].until,
-                        now - limits[class].burst * each);
-
-    if (until + each > now) {
-        return false;
-    }
-    n->limit[class].until = until + each;
-    return true;
-}
 
 static Mip6HaNewsClass class_of(Mip6AgentNewsKind kind)
 {
@@ -91,8 +77,7 @@ void mip6_ha_news_tell(Mip6HaNews *n, int64_t now, const Mip6AgentNews *news,
     char home[INET6_ADDRSTRLEN], care_of[INET6_ADDRSTRLEN];
     char previous[INET6_ADDRSTRLEN];
 
-    if (!may_log(n, now, class)) {
-        n->limit[class].left_out++;
+    if (!base_log_may(&n->limit[class], &limits[class].rate, now)) {
         return;
     }
     inet_ntop(AF_INET6, &news->home, home, sizeof(home));
@@ -141,10 +126,12 @@ void mip6_ha_news_tell(Mip6HaNews *n, int64_t now, const Mip6AgentNews *news,
 void mip6_ha_news_tick(Mip6HaNews *n, int64_t now)
 {
     for (unsigned i = 0; i < MIP6_HA_NEWS_CLASSES; i++) {
-        if (n->limit[i].left_out && may_log(n, now, i)) {
-            g_message("%" PRIu64 " %s were not logged", n->limit[i].left_out,
+        uint64_t left_out = base_log_left_out(&n->limit[i], &limits[i].rate,
+                                              now);
+
+        if (left_out) {
+            g_message("%" PRIu64 " %s were not logged", left_out,
                       limits[i].what);
-            n->limit[i].left_out = 0;
         }
     }
 }

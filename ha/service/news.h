@@ -8,6 +8,7 @@
 #ifndef HA_NEWS_H
 #define HA_NEWS_H
 
+#include "base/log.h"
 #include "ha/agent/agent.h"
 
 /* Kinds of lines, for the limits. */
@@ -18,14 +19,8 @@ typedef enum Mip6HaNewsClass {
     MIP6_HA_NEWS_CLASSES
 } Mip6HaNewsClass;
 
-/* A token bucket. All zero: full. */
-typedef struct Mip6HaNewsLimit {
-    int64_t until;
-    uint64_t left_out;          /* lines, since the last one */
-} Mip6HaNewsLimit;
-
 typedef struct Mip6HaNews {
-    Mip6HaNewsLimit limit[MIP6_HA_NEWS_CLASSES];
+    BaseLogLimit limit[MIP6_HA_NEWS_CLASSES];
 } Mip6HaNews;
 
 /**

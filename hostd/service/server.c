@@ -60,12 +60,6 @@ static void client_line(void *opaque, BaseControlClient *to, void *session,
     base_control_write(to, out->str, out->len);
 }
 
-static void log_line(void *opaque, bool good, const char *text)
-{
-    g_log(G_LOG_DOMAIN, good ? G_LOG_LEVEL_MESSAGE : G_LOG_LEVEL_WARNING, "%s",
-          text);
-}
-
 /* The state file stands beside the socket; keep() tries again, and says so. */
 static void again(void *opaque)
 {
@@ -81,7 +75,6 @@ static const BaseControlOps control_ops = {
     .line = client_line,
     .begin = client_begin,
     .end = client_end,
-    .log = log_line,
     .again = again,
 };
 

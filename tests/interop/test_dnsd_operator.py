@@ -335,7 +335,7 @@ def test_a_control_socket_that_is_removed(world: World) -> None:
         control, other = daemon.control, daemon.control.with_name("other")
 
         def told(line: str, count: int = 1) -> None:
-            line = f"server.control: {control} {line}"
+            line = f"control socket: {control} {line}"
             wait.until(lambda: daemon.log.read_text().count(line) == count, line)
 
         control.unlink()
@@ -376,12 +376,12 @@ def test_a_control_socket_whose_folder_goes(world: World) -> None:
     control = folder / "control.sock"
     with world.dnsd(server={"control": str(control)}) as daemon:
         shutil.rmtree(folder)
-        gone = f"server.control: {control} was removed: cannot listen at it: No such file"
+        gone = f"control socket: {control} was removed: cannot listen at it: No such file"
         wait.until(lambda: gone in daemon.log.read_text(), "the line")
         folder.mkdir()
         folder.chmod(0o777)
         wait.until(control.is_socket, "the socket")
-        back = f"server.control: {control} is there again"
+        back = f"control socket: {control} is there again"
         wait.until(lambda: back in daemon.log.read_text(), "the other line")
         assert daemon.log.read_text().count(gone) == 1
 
@@ -535,6 +535,7 @@ def test_reload_of_one_zone(world: World) -> None:
         with pytest.raises(Refused, match=r"new\.vzi' cannot be used; the log says why"):
             server.ask("reload new")
         assert (serial("example"), serial("new")) == (2, 7)
+        assert server.metric('reloads_total{result="failed"}') == 1
         for request in ("reload other", "notify other"):
             with pytest.raises(Refused, match="'other' is no zone here"):
                 server.ask(request)

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/listener.h"
 #include "base/log.h"
+#include "base/units.h"
 
 #define PARTS       100u
 #define PART_LEN    5000u
@@ -268,6 +269,27 @@ static void test_log_lines(void)
     g_test_trap_assert_stderr("<5>notice 1\n<5>message\n<4>warning\n<3> *\n");
 }
 
+/* Two lines at once, then one a second; and a line of those left out */
+static void test_log_limit(void)
+{
+    static const BaseLogRate rate = { SECOND, 2 };
+    BaseLogLimit limit = { 0 };
+    int64_t now = 1000 * SECOND;
+
+    g_assert_true(base_log_may(&limit, &rate, now));
+    g_assert_true(base_log_may(&limit, &rate, now));
+    g_assert_cmpuint(base_log_left_out(&limit, &rate, now), ==, 0);
+    g_assert_false(base_log_may(&limit, &rate, now));
+    g_assert_false(base_log_may(&limit, &rate, now + SECOND - 1));
+    g_assert_cmpuint(base_log_left_out(&limit, &rate, now), ==, 0);
+    now += SECOND;
+    g_assert_cmpuint(base_log_left_out(&limit, &rate, now), ==, 2);
+    g_assert_false(base_log_may(&limit, &rate, now));
+    now += SECOND;
+    g_assert_true(base_log_may(&limit, &rate, now));
+    g_assert_cmpuint(limit.left_out, ==, 1);
+}
+
 static void assert_json(const char *text, const char *expected)
 {
     g_autofree char *string = base_json_string(text);
@@ -368,6 +390,16 @@ static void test_gone_in_mid_answer(Daemon *d, gconstpointer data)
     close(other);
 }
 
+static unsigned count_lines(const char *text)
+{
+    unsigned count = 0;
+
+    for (; *text; text++) {
+        count += *text == '\n';
+    }
+    return count;
+}
+
 static void test_too_many(Daemon *d, gconstpointer data)
 {
     unsigned most = getuid() ? BASE_CONTROL_USER_MAX : BASE_CONTROL_MAX;
@@ -378,6 +410,10 @@ static void test_too_many(Daemon *d, gconstpointer data)
     }
     assert_over(client_new(d), "error too many connections\n");
     g_assert_nonnull(strstr(d->log->str, "too many connections"));
+    for (unsigned i = 0; i < 20; i++) {
+        assert_over(client_new(d), "error too many connections\n");
+    }
+    g_assert_cmpuint(count_lines(d->log->str), ==, 10);
     say(d, fds[0], "echo here\n");
     assert_heard(fds[0], "<here>\nok\n");
     close(fds[1]);
@@ -495,6 +531,7 @@ int main(int argc, char **argv)
     ADD("lines", plain_ops, test_lines);
     ADD("log", plain_ops, test_log);
     g_test_add_func("/base/log", test_log_lines);
+    g_test_add_func("/base/log/limit", test_log_limit);
     g_test_add_func("/base/json", test_json);
     ADD("half", plain_ops, test_half_a_line);
     ADD("long", plain_ops, test_long_line);

@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "dnsd/server/secondary/fetch.h"
 #include "dnsd/server/secondary/fresh.h"
@@ -35,20 +36,14 @@ typedef struct Talk {
     uint8_t octets[DNSD_LINE_PREFIX + DNS_MSG_MAX];
 } Talk;
 
-static uint64_t now_s(void)
+static uint64_t fetch_now(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec;
+    return base_clock(CLOCK_REALTIME) / SECOND;
 }
 
-static uint64_t now_ms(void)
+static uint64_t fetch_now_ms(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return base_clock(CLOCK_MONOTONIC) / MS;
 }
 
 /* --- ends ----------------------------------------------------------------- */
@@ -107,7 +102,7 @@ static DnsXfrState receive_all(Talk *t, DnsXfrIn *in)
                                                                 : state;
         }
         t->is_silent = false;
-        state = dns_xfr_in_message(in, t->octets, len, now_s());
+        state = dns_xfr_in_message(in, t->octets, len, fetch_now());
     } while (state == DNS_XFR_MORE);
     if (state == DNS_XFR_FAILED || state == DNS_XFR_AGAIN) {
         dnsd_fetch_fail(t->fetch, dns_xfr_in_reason(in), dns_xfr_in_why(in),
@@ -120,7 +115,7 @@ static DnsXfrState converse(Talk *t, DnsXfrIn *in)
 {
     uint8_t *octets = t->octets;
     int len = dns_xfr_in_query(in, octets + DNSD_LINE_PREFIX, DNS_MSG_MAX,
-                               now_s());
+                               fetch_now());
     int ret = len < 0 ? len : dnsd_line_send(&t->line, octets, len);
 
     t->is_silent = true;
@@ -214,7 +209,7 @@ static DnsXfrState ask_all(Talk *t)
 static void end_current(DnsdFetch *f)
 {
     char name[DNS_NAME_TEXT_MAX];
-    int ret = dnsd_fresh_write(f->image, now_s());
+    int ret = dnsd_fresh_write(f->image, fetch_now());
 
     f->end = DNSD_FETCH_CURRENT;
     if (ret) {
@@ -237,7 +232,7 @@ static void end_behind(DnsdFetch *f)
 void dnsd_fetch_run(DnsdFetch *f)
 {
     Talk t = { .fetch = f };
-    uint64_t begun = now_ms();
+    uint64_t begun = fetch_now_ms();
 
     if (!open_line(&t)) {
         return;
@@ -259,7 +254,7 @@ void dnsd_fetch_run(DnsdFetch *f)
         break;                  /* it has failed, and has set the reason */
     }
     dnsd_line_close(&t.line);
-    f->ms = now_ms() - begun;
+    f->ms = fetch_now_ms() - begun;
 }
 
 /* --- life ----------------------------------------------------------------- */

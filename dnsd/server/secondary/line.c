@@ -9,16 +9,14 @@
 #include <unistd.h>
 
 #include "dnsd/server/secondary/line.h"
+#include "base/clock.h"
 #include "base/octets.h"
 
 #define SLICE_MS    200         /* interval of checking line->stop */
 
 uint64_t dnsd_line_clock(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return now.tv_sec;
+    return base_clock(CLOCK_BOOTTIME) / SECOND;
 }
 
 /* --- waiting -------------------------------------------------------------- */

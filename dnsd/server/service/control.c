@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "dnsd/server/serve/options.h"
 #include "dnsd/server/service/control.h"
@@ -58,7 +59,6 @@ DnsdControl *dnsd_control_new(DnsdTransfers *transfers,
         c->ops = ops;
         c->opaque = opaque;
         c->end = &c->waiting;
-        dnsd_refusals_init(&c->refusals, time(NULL));
     }
     return c;
 }
@@ -109,7 +109,7 @@ static void reply_rcode(DnsdControl *c, Case *one, uint16_t rcode)
 static void refuse(DnsdControl *c, const Case *one, DnsdRefusal kind)
 {
     dnsd_refuse(&c->refusals, kind, &one->request->client.addr,
-                &one->config->name, key_of(one), c->now);
+                &one->config->name, key_of(one));
 }
 
 /* Owners of a key may cause any number of lines; those of others are bounded. */
@@ -319,7 +319,7 @@ static void take_notify(DnsdControl *c, Case *one)
 
     if (rcode == DNS_RCODE_REFUSED) {
         dnsd_refuse(&c->refusals, DNSD_REFUSED_NOTIFY, &r->client.addr, &zone,
-                    key_of(one), c->now);
+                    key_of(one));
     }
     reply_rcode(c, one, rcode);
 }
@@ -379,8 +379,7 @@ static void take(DnsdControl *c, DnsdRequest *request)
         break;
     case TSIG_REFUSED:
         dnsd_refuse(&c->refusals, refusal_of(one->tsig.error),
-                    &request->client.addr, &one->tsig.unknown_name, NULL,
-                    c->now);
+                    &request->client.addr, &one->tsig.unknown_name, NULL);
         request->client.reserve = tsig_room(&one->tsig);
         reply_rcode(c, one, DNS_RCODE_NOTAUTH);
         break;
@@ -397,10 +396,7 @@ static void take(DnsdControl *c, DnsdRequest *request)
 void dnsd_control_take(DnsdControl *c, DnsdState *state,
                        DnsdRequests *requests)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    c->now = now.tv_sec;
+    c->now = base_clock(CLOCK_REALTIME) / SECOND;
     c->state = state;
     for (DnsdRequest *r = dnsd_requests_take(requests), *next; r; r = next) {
         next = r->next;

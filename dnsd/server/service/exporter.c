@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "dnsd/server/core/http.h"
 #include "dnsd/server/service/exporter.h"
 
@@ -33,10 +34,7 @@ struct DnsdExporter {
 
 static time_t exporter_now(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
+    return base_clock(CLOCK_MONOTONIC) / SECOND;
 }
 
 static void exporter_watch(DnsdExporter *e, int op, int fd, uint32_t events,

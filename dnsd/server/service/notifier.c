@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "dnsd/server/service/notifier.h"
 #include "dnsd/update/tsig/tsig.h"
@@ -38,12 +39,9 @@ struct DnsdNotifier {
     const DnsdLinks *links;     /* or NULL */
 };
 
-static uint64_t now_s(void)
+static uint64_t notify_now(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
+    return base_clock(CLOCK_MONOTONIC) / SECOND;
 }
 
 DnsdNotifier *dnsd_notifier_new(int epoll, const DnsdLinks *links)
@@ -268,7 +266,7 @@ static void begin(const DnsdZoneConfig *config, DnsdDynZone *dyn, uint64_t now)
 void dnsd_notifier_look(DnsdNotifier *n, const TsigKeys *keys,
                         const DnsdZoneConfig *config, DnsdDynZone *dyn)
 {
-    uint64_t now = now_s();
+    uint64_t now = notify_now();
 
     if (!dyn->store) {
         return;
@@ -293,7 +291,7 @@ void dnsd_notifier_look(DnsdNotifier *n, const TsigKeys *keys,
 void dnsd_notifier_again(DnsdNotifier *n, const TsigKeys *keys,
                          const DnsdZoneConfig *config, DnsdDynZone *dyn)
 {
-    begin(config, dyn, now_s());
+    begin(config, dyn, notify_now());
     dnsd_notifier_look(n, keys, config, dyn);
 }
 

@@ -4,11 +4,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/log.h"
+#include "base/clock.h"
 #include "dnsd/server/service/refusals.h"
 
-#define LINES_MAX   10
-#define LINE_S      6
+/* Ten at once, then one in six seconds */
+static const BaseLogRate rate = { 6 * SECOND, 10 };
 
 static const char *const words[DNSD_REFUSALS] = {
     [DNSD_REFUSED_TRANSFER] = "transfer",
@@ -38,11 +38,6 @@ static const char *const texts[DNSD_REFUSALS] = {
                               "key's",
 };
 
-void dnsd_refusals_init(DnsdRefusals *r, uint64_t now)
-{
-    *r = (DnsdRefusals) { .since = now, .lines = LINES_MAX };
-}
-
 void dnsd_peer_text(const DnsdAddr *from, const DnsName *key,
                     char text[DNSD_PEER_TEXT_MAX])
 {
@@ -58,38 +53,19 @@ void dnsd_peer_text(const DnsdAddr *from, const DnsName *key,
              key ? " with the key " : "", key ? name : "");
 }
 
-static bool may_tell(DnsdRefusals *r, uint64_t now)
-{
-    uint64_t more = now > r->since ? (now - r->since) / LINE_S : 0;
-
-    if (r->lines + more >= LINES_MAX) {
-        r->lines = LINES_MAX;
-        r->since = now;
-    } else {
-        r->lines += more;
-        r->since += more * LINE_S;
-    }
-    if (!r->lines) {
-        r->unlogged++;
-        return false;
-    }
-    r->lines--;
-    return true;
-}
-
 void dnsd_refuse(DnsdRefusals *r, DnsdRefusal kind, const DnsdAddr *from,
-                 const DnsName *name, const DnsName *key, uint64_t now)
+                 const DnsName *name, const DnsName *key)
 {
     char peer[DNSD_PEER_TEXT_MAX], text[DNS_NAME_TEXT_MAX], more[64] = "";
 
     r->count[kind]++;
-    if (!may_tell(r, now)) {
+    if (!base_log_may(&r->limit, &rate, base_clock(CLOCK_MONOTONIC))) {
         return;
     }
-    if (r->unlogged) {
+    if (r->limit.left_out) {
         snprintf(more, sizeof(more), "; %" PRIu64 " more were not logged",
-                 r->unlogged);
-        r->unlogged = 0;
+                 r->limit.left_out);
+        r->limit.left_out = 0;
     }
     if (kind >= DNSD_REFUSED_BADSIG) {
         dnsd_peer_text(from, name, peer);

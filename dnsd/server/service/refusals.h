@@ -7,6 +7,7 @@
 #ifndef DNSD_SERVER_SERVICE_REFUSALS_H
 #define DNSD_SERVER_SERVICE_REFUSALS_H
 
+#include "base/log.h"
 #include "dnsd/server/core/metrics.h"
 #include "dnsd/server/core/prefix.h"
 #include "net/dns/wire/wire.h"
@@ -24,13 +25,8 @@ typedef enum DnsdRefusal {
 
 typedef struct DnsdRefusals {
     uint64_t count[DNSD_REFUSALS];
-    uint64_t unlogged;          /* since the last line */
-    uint64_t since;             /* seconds; when the lines were @lines */
-    unsigned lines;             /* that may be written at once */
+    BaseLogLimit limit;
 } DnsdRefusals;
-
-/** dnsd_refusals_init: @now: seconds of a clock */
-void dnsd_refusals_init(DnsdRefusals *refusals, uint64_t now);
 
 /**
  * dnsd_refuse: count a refusal, and log it: ten at once, then one in six seconds
@@ -39,7 +35,7 @@ void dnsd_refusals_init(DnsdRefusals *refusals, uint64_t now);
  */
 void dnsd_refuse(DnsdRefusals *refusals, DnsdRefusal kind,
                  const DnsdAddr *from, const DnsName *name,
-                 const DnsName *key, uint64_t now);
+                 const DnsName *key);
 
 void dnsd_refusals_metrics(const DnsdRefusals *refusals, DnsdText *text);
 

@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/octets.h"
 #include "dnsd/server/service/transfers.h"
@@ -33,20 +34,14 @@ struct DnsdTransfers {
     Transfer *transfer[DNSD_TRANSFERS_MAX];
 };
 
-static time_t now_s(clockid_t clock)
+static time_t transfer_now(clockid_t clock)
 {
-    struct timespec now;
-
-    clock_gettime(clock, &now);
-    return now.tv_sec;
+    return base_clock(clock) / SECOND;
 }
 
-static uint64_t now_ms(void)
+static uint64_t transfer_now_ms(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return base_clock(CLOCK_MONOTONIC) / MS;
 }
 
 DnsdTransfers *dnsd_transfers_new(int epoll)
@@ -65,7 +60,7 @@ DnsdTransfers *dnsd_transfers_new(int epoll)
 static int next_message(Transfer *t)
 {
     int len = dns_xfr_out_next(t->out, t->octets + PREFIX, DNS_MSG_MAX,
-                               now_s(CLOCK_REALTIME));
+                               transfer_now(CLOCK_REALTIME));
 
     if (len <= 0) {
         return len;
@@ -88,7 +83,7 @@ static int send_message(Transfer *t)
         }
         t->at += sent;
         t->octets_sent += sent;
-        t->until = now_s(CLOCK_MONOTONIC) + PATIENCE_S;
+        t->until = transfer_now(CLOCK_MONOTONIC) + PATIENCE_S;
     }
     return 1;
 }
@@ -123,7 +118,7 @@ static void end(DnsdTransfers *all, unsigned i, int error)
                  ? "the peer does not read" : strerror(-error));
     } else if (dns_xfr_out_kind(t->out) != DNS_XFR_SOA) {
         base_log(LOG_NOTICE, "%s: %" PRIu64 " octets in %" PRIu64 " ms",
-                 t->text, t->octets_sent, now_ms() - t->begun_ms);
+                 t->text, t->octets_sent, transfer_now_ms() - t->begun_ms);
     }
     epoll_ctl(all->epoll, EPOLL_CTL_DEL, t->request->fd, NULL);
     dnsd_request_sent(t->request, !error);
@@ -153,9 +148,9 @@ bool dnsd_transfers_start(DnsdTransfers *all, DnsdRequest *request,
     t->request = request;
     t->out = out;
     t->ring = dnsd_keyring_ref(ring);
-    t->until = now_s(CLOCK_MONOTONIC) + PATIENCE_S;
+    t->until = transfer_now(CLOCK_MONOTONIC) + PATIENCE_S;
     t->at = t->len = 0;
-    t->begun_ms = now_ms();
+    t->begun_ms = transfer_now_ms();
     t->octets_sent = 0;
     snprintf(t->text, sizeof(t->text), "%s", text);
     all->transfer[i] = t;
@@ -179,7 +174,7 @@ bool dnsd_transfers_ready(DnsdTransfers *all, void *event)
 
 void dnsd_transfers_expire(DnsdTransfers *all)
 {
-    time_t now = now_s(CLOCK_MONOTONIC);
+    time_t now = transfer_now(CLOCK_MONOTONIC);
 
     for (unsigned i = 0; i < DNSD_TRANSFERS_MAX; i++) {
         if (all->transfer[i] && all->transfer[i]->until < now) {

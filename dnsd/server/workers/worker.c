@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "dnsd/server/host/scheduler.h"
 #include "dnsd/server/workers/connection.h"
 #include "dnsd/server/workers/resolvers.h"
@@ -26,12 +27,8 @@
 /* Coarse clocks have a resolution of a tick, 4 ms, and take no system call. */
 static void look_at_clocks(DnsdWorker *w)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    w->client.now = now.tv_sec;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    w->client.now_ms = now.tv_sec * 1000ull + now.tv_nsec / 1000000;
+    w->client.now = base_clock(CLOCK_REALTIME_COARSE) / SECOND;
+    w->client.now_ms = base_clock(CLOCK_MONOTONIC_COARSE) / MS;
 }
 
 static void take_returned(DnsdWorker *w)

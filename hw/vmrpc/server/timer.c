@@ -9,8 +9,9 @@
 #include "hw/vmrpc/server/timer.h"
 
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 /* Two readings of the clocks are of one moment if they are this close. */
 #define CLOCK_GAP_NS            100000
@@ -18,18 +19,7 @@
 
 int64_t vmrpc_now_ms(void)
 {
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
-static int64_t clock_ns(clockid_t id)
-{
-    struct timespec ts;
-
-    clock_gettime(id, &ts);
-    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+    return base_clock(CLOCK_MONOTONIC) / MS;
 }
 
 /* Reads both clocks at one moment; again if preempted in between. */
@@ -39,9 +29,9 @@ void vmrpc_see_clock(VmrpcServer *srv)
     unsigned tries = 0;
 
     do {
-        begin = clock_ns(CLOCK_MONOTONIC);
-        real = clock_ns(CLOCK_REALTIME);
-        end = clock_ns(CLOCK_MONOTONIC);
+        begin = base_clock(CLOCK_MONOTONIC);
+        real = base_clock(CLOCK_REALTIME);
+        end = base_clock(CLOCK_MONOTONIC);
     } while (end - begin > CLOCK_GAP_NS && ++tries < CLOCK_TRIES);
     vmrpc_clock_see(&srv->clock, real, end);
 }

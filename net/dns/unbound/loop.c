@@ -16,16 +16,13 @@
 #include <unistd.h>
 
 #include "net/dns/unbound/loop.h"
-#include "base/units.h"
+#include "base/clock.h"
 
 #define READY_AT_ONCE   256
 
 int64_t dnsc_now(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * US_PER_S + t.tv_nsec / 1000;
+    return base_clock(CLOCK_MONOTONIC) / 1000;
 }
 
 int dnsc_loop_attach(DnscLoop *loop)

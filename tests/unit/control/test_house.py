@@ -46,10 +46,13 @@ def test_small_files_with_one_user(tmp_path: Path) -> None:
 
 def test_ways_are_files_that_open_the_interface(tmp_path: Path) -> None:
     files = {
-        "base/one.c": "listen(fd, 1);\n",
-        "base/two.c": "/* as listen() does */\n",
-        "control/three.py": "end.listen(1)\n",
-        "lab/four.py": "end.listen(1)\n",
+        "base/one.c": "struct sockaddr_un at;\nlisten(fd, 1);\n",
+        "base/two.c": "struct sockaddr_un at;\n/* as listen() does */\n",
+        "ha/three.c": 'struct sockaddr_un at;\nops->listen(one);\nputs("listen(fd, 1)");\n',
+        "dnsd/tcp.c": "struct sockaddr_in6 at;\nlisten(fd, 1);\n",
+        "control/four.py": "asyncio.start_unix_server(serve)\n",
+        "lab/five.py": "asyncio.start_unix_server(serve)\n",
+        "hw/vmrpc/server/claim.c": "struct sockaddr_un at;\nlisten(fd, 1);\n",
     }
     found = house.ways(_tree(tmp_path, **files))["control socket"]
-    assert found == ({"base/one.c"}, {"control/three.py"})
+    assert found == ({"base/one.c"}, {"control/four.py"})

@@ -336,7 +336,7 @@ def test_a_vm_that_is_here_keeps_its_claims_when_it_is_sent_again(world: World) 
 
 
 class Hostd:
-    """Takes requests at a socket, and answers each with one text."""
+    """Takes requests at a socket, and answers each with one text, but for ``show``."""
 
     def __init__(self, path: Path, answer: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -344,6 +344,7 @@ class Hostd:
         self._socket.bind(str(path))
         self._socket.listen()
         self.answer = answer
+        self.shown = "ok\n"
         self.requests: list[str] = []
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
@@ -359,7 +360,7 @@ class Hostd:
                 while request.startswith("register") and not request.endswith("end\n"):
                     request += stream.readline()
                 self.requests.append(request)
-                stream.write(self.answer)
+                stream.write(self.shown if request == "show\n" else self.answer)
                 stream.flush()
 
     def close(self) -> None:
@@ -572,10 +573,12 @@ def test_what_the_helper_has_not_registered_is_forgotten(
     served = hostd("ok\n")
     event = world.event(world.domain(HANDOFF, sockets()))
     hook.handle(event, "prepare")
-    served.answer = f"vm {UUID} leaving /run/guest.pid\nerror there is a fault\n"
+    served.answer = "error there is a fault\n"
+    served.shown = f"vm {UUID} leaving /run/guest.pid\nok\n"
     hook.handle(event, "release")
     assert world.claims.note.exists()
-    served.answer = f"vm {UUID.replace('1', '2')} here /run/x.pid\nerror VM is not registered\n"
+    served.answer = "error VM is not registered\n"
+    served.shown = f"vm {UUID.replace('1', '2')} here /run/x.pid\nok\n"
     hook.handle(world.other(), "release")
     assert not world.claims.note.exists()
 

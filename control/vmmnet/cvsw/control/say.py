@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import sys
+from vmmnet import log
 
 
 def say(text: str) -> None:
     """Write a line to the log."""
-    print(f"vmmnet cvsw: {text}", file=sys.stderr, flush=True)
+    log.say("vmmnet cvsw", text)

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
+from vmmnet.log import say
 
 # The errors on these topics are in the report while they last.
 _LASTING = ("table", "twin", "folder", "status")
@@ -12,10 +11,7 @@ _LASTING = ("table", "twin", "folder", "status")
 
 def log(text: str) -> None:
     """Write a line; any thread may call this."""
-    # A full disk does not end the agent.
-    with contextlib.suppress(OSError):
-        # In one piece: several threads log.
-        sys.stderr.write(f"vmmnet hostvlan agent: {text}\n")
+    say("vmmnet hostvlan agent", text)
 
 
 class Journal:

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A client of vmmnet-hostd, the privileged helper: requests and answers as lines."""
+"""A client of vmmnet-hostd, the privileged helper: its lines, and what its answers mean."""
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Iterator, Sequence
+import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from vmmnet import controlsocket
+
 SOCKET = Path("/run/vmmnet/hostd.sock")
 
-# Time-out, seconds: it answers at once or not at all, and libvirt waits meanwhile.
-_PATIENCE = 10.0
-_LONGEST_ANSWER = 1 << 12
 _REMEDY = "'systemctl start vmmnet-hostd'"
 
 
@@ -24,11 +23,19 @@ class NotRunning(HostdError):
     """It does not run."""
 
 
-def _ask(path: Path, request: str) -> None:
-    answer = _answer(path, request)
-    if answer != "ok":
-        text = answer.removeprefix("error ") or "it closed the connection"
-        raise HostdError(f"vmmnet-hostd: {text}")
+class _Refused(HostdError):
+    """It refuses."""
+
+
+def _ask(path: Path, request: str) -> str:
+    try:
+        return controlsocket.ask(path, request)
+    except controlsocket.NotRunning as error:
+        raise NotRunning(f"{error}: {_REMEDY}") from None
+    except controlsocket.Unanswered as error:
+        raise HostdError(f"vmmnet-hostd: {error}") from None
+    except controlsocket.Refused as error:
+        raise _Refused(f"vmmnet-hostd: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,34 +48,6 @@ class Registration:
     addresses: tuple[tuple[str, str], ...] = ()
 
 
-def _answer(path: Path, request: str) -> str:
-    """The last line of the answer; empty: it closed the connection."""
-    *_, last = ["", *_lines(path, request)]
-    return last
-
-
-def _lines(path: Path, request: str) -> Iterator[str]:
-    """The lines of the answer, until one of them ends it."""
-    try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(_PATIENCE)
-            connection.connect(str(path))
-            connection.sendall(request.encode())
-            with connection.makefile("rb") as answers:
-                while line := answers.readline(_LONGEST_ANSWER).decode(errors="replace").strip():
-                    yield line
-                    if line == "ok" or line.startswith("error "):
-                        return
-    except FileNotFoundError:
-        raise NotRunning(f"{path} does not exist: {_REMEDY}") from None
-    except ConnectionRefusedError:
-        raise NotRunning(f"{path}: nothing listens there: {_REMEDY}") from None
-    except TimeoutError:
-        raise HostdError(f"{path}: no answer within {_PATIENCE:g} s") from None
-    except OSError as error:
-        raise HostdError(f"{path}: {error.strerror}") from None
-
-
 def register(
     uuid: str, pid_file: Path, addresses: Sequence[tuple[str, str]], path: Path = SOCKET
 ) -> None:
@@ -77,36 +56,32 @@ def register(
     Raises HostdError.
     """
     lines = [f"register {uuid} {pid_file}", *(f"address6 {each} {dev}" for each, dev in addresses)]
-    _ask(path, "\n".join([*lines, "end", ""]))
+    _ask(path, "\n".join([*lines, "end"]))
 
 
 def forget(uuid: str, path: Path = SOCKET) -> None:
     """Unregister a VM, if it is registered.  Raises HostdError."""
     try:
-        _ask(path, f"forget {uuid}\n")
+        _ask(path, f"forget {uuid}")
     except NotRunning:
         # The state file has its registrations while it does not run.
         if path.with_suffix(".state").exists():
             raise
     except HostdError:
-        if any(line.startswith(f"vm {uuid} ") for line in _lines(path, "show\n")):
+        if f"vm {uuid} " in _ask(path, "show"):
             raise
 
 
 def probe(path: Path = SOCKET) -> None:
     """Check that it answers, also by refusing this user.  Raises HostdError."""
-    if not _answer(path, "show\n"):
-        raise HostdError(f"{path}: it closed the connection")
+    with contextlib.suppress(_Refused):
+        _ask(path, "show")
 
 
 def registered(uuid: str, path: Path = SOCKET) -> Registration | None:
     """The registration of a VM; None: none. Raises HostdError, also without permission."""
-    lines = list(_lines(path, "show\n"))
-    if not lines or lines[-1] != "ok":
-        text = lines[-1].removeprefix("error ") if lines else "it closed the connection"
-        raise HostdError(f"vmmnet-hostd: {text}")
     state, addresses, about = None, list[tuple[str, str]](), ""
-    for line in lines[:-1]:
+    for line in _ask(path, "show").splitlines():
         words = line.split(" ", 3)
         if words[0] == "vm" and len(words) > 2:
             about = words[1]

@@ -234,16 +234,23 @@ static bool control_notify(void *opaque, BaseControlClient *c, char **words,
 
 static void add_zones(DnsdText *text, const DnsdState *w)
 {
+    size_t shown = w->config->zones < DNSD_METRICS_ZONES
+                   ? w->config->zones : DNSD_METRICS_ZONES;
+    uint64_t states[DNSD_ZONE_STATES] = { 0 };
     char name[DNS_NAME_TEXT_MAX];
     uint32_t serial;
 
-    dnsd_metrics_states_begin(text);
     for (size_t i = 0; i < w->config->zones; i++) {
+        states[dnsd_zone_state(&w->zone[i], &serial)]++;
+    }
+    dnsd_metrics_zones(text, states);
+    dnsd_metrics_states_begin(text);
+    for (size_t i = 0; i < shown; i++) {
         dns_name_to_text(&w->config->zone[i].name, name);
         dnsd_metrics_state(text, name, dnsd_zone_state(&w->zone[i], &serial));
     }
     dnsd_metrics_serials_begin(text);
-    for (size_t i = 0; i < w->config->zones; i++) {
+    for (size_t i = 0; i < shown; i++) {
         if (dnsd_zone_state(&w->zone[i], &serial) != DNSD_ZONE_MISSING) {
             dns_name_to_text(&w->config->zone[i].name, name);
             dnsd_metrics_serial(text, name, serial);

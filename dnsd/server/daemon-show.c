@@ -2,8 +2,8 @@
 /*
  * The request "show" of the control socket: the server, and each zone
  *
- * A zone has a line of what is served.  A secondary has, below it, a line for
- * each primary, and one for the last attempt that failed.
+ * A zone has a line of what is served, and one of its image.  A secondary has,
+ * below them, a line for each primary, and one for the last attempt that failed.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ static void text_zone(const DnsdDaemon *d, BaseControlClient *c,
     if (zone->copy.is_known) {
         text_copy(c, &zone->copy);
     }
-    base_control_write(c, "\n", 1);
+    base_control_printf(c, "\nimage %s %s\n", name, zone->config->image);
     for (size_t i = 0; i < zone->config->primaries; i++) {
         uint32_t serial;
 

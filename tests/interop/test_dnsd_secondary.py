@@ -159,18 +159,20 @@ def test_copy(world: World, name: str) -> None:
         assert server.metric('notifies_total{result="taken"}') >= 2
         taken = rf"NOTIFY of {CLIENT}( with the key \S+)?: taken\n"
         assert re.search(taken, server.log.read_text())
-        got = rf"zone example: serial 3 by IXFR from {CLIENT}, \d+ octets in \d+ ms\n"
+        got = rf"zone example: serial 3 by IXFR from {CLIENT}, \d+ records, \d+ octets in \d+ ms\n"
         assert re.search(got, server.log.read_text())
         assert server.metric('zone_serial{zone="example"}') == 3
         assert server.metric('zone_last_success_seconds{zone="example"}') > time.time() - 3600
         (shown,) = json.loads(server.ask("show json"))["zones"]
+        image = shown["image"]
         assert (shown["zone"], shown["role"], shown["state"]) == ("example", "secondary", "served")
         assert shown["serial"] == 3 and not shown["asking"] and not shown["failures"]
         assert 0 < shown["refresh-in"] < shown["expires-in"]
         assert shown["primaries"] == [{"address": CLIENT, "serial": 3}] and shown["journal"]
-        assert "last-error" not in shown and shown["image"].endswith("/example.vzi")
+        assert "last-error" not in shown and image.endswith("/example.vzi")
         shown = server.ask("show")
         assert re.search(r"zone example secondary served serial 3 journal \d+ refresh in ", shown)
+        assert f"\nimage example {image}\n" in shown
         server.kill()
         primary.stop()
         server.start()

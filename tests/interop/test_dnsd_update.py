@@ -315,9 +315,11 @@ def test_bind_as_secondary(world: World) -> None:
         )
         begun = f"IXFR to {CLIENT} with the key {KEY}"
         wait.until(
-            lambda: re.search(f"{begun}: [0-9]+ octets in [0-9]+ ms", server.log.read_text()),
+            lambda: re.search(f"{begun}: serial [0-9]+, [0-9]+ records, [0-9]+ octets in [0-9]+ ms", server.log.read_text()),
             "the transfer's end",
         )
+        assert server.metric('transfers_out_total{result="ixfr"}') >= 1
+        assert server.metric('updates_total{rcode="NOERROR"}') >= 1
         assert f"{begun} begins" in server.log.read_text()
         assert "IXFR failure" not in log.read_text()
         # BIND forwards an update with an ID of its own, and the signature of the client.

@@ -143,6 +143,12 @@ void dnsd_metrics_counts(DnsdText *text, const uint64_t *n, const char *metric,
     }
 }
 
+void dnsd_metrics_rcodes(DnsdText *text, const uint64_t n[DNSD_RCODES],
+                         const char *metric)
+{
+    dnsd_metrics_counts(text, n, metric, "rcode", rcodes, DNSD_RCODES);
+}
+
 static void add_singles(DnsdText *text, const DnsdNumbers *numbers)
 {
     const char *before = "";
@@ -181,8 +187,8 @@ void dnsd_metrics_server(DnsdText *text, const DnsdNumbers *numbers)
     add_singles(text, numbers);
     add_gauge(text, "tcp_connections", numbers->connections);
     add_gauge(text, "resolver_waiting", numbers->resolver_waiting);
-    dnsd_metrics_counts(text, numbers->sum + DNSD_COUNT_RCODE, "replies_total",
-                        "rcode", rcodes, DNSD_RCODES);
+    dnsd_metrics_rcodes(text, numbers->sum + DNSD_COUNT_RCODE,
+                        "replies_total");
     dnsd_metrics_counts(text, numbers->sum + DNSD_COUNT_KIND,
                         "replies_kind_total", "kind", kinds, DNSD_KINDS);
     dnsd_metrics_counts(text, numbers->sum + DNSD_COUNT_TYPE,
@@ -205,14 +211,23 @@ void dnsd_metrics_zone(DnsdText *text, const char *metric, const char *zone,
     dnsd_text_add(text, "\"} %" PRIu64 "\n", value);
 }
 
+static const char *const zone_states[DNSD_ZONE_STATES] = {
+    [DNSD_ZONE_SERVED] = "served", [DNSD_ZONE_MISSING] = "no-image",
+    [DNSD_ZONE_DAMAGED] = "damaged", [DNSD_ZONE_EXPIRED] = "expired",
+};
+
 const char *dnsd_zone_state_name(DnsdZoneState state)
 {
-    static const char *const names[] = {
-        [DNSD_ZONE_SERVED] = "served", [DNSD_ZONE_MISSING] = "no-image",
-        [DNSD_ZONE_DAMAGED] = "damaged", [DNSD_ZONE_EXPIRED] = "expired",
-    };
+    return zone_states[state];
+}
 
-    return names[state];
+void dnsd_metrics_zones(DnsdText *text, const uint64_t n[DNSD_ZONE_STATES])
+{
+    dnsd_metrics_type(text, "zones", "gauge");
+    for (unsigned i = 0; i < DNSD_ZONE_STATES; i++) {
+        dnsd_text_add(text, NAME "zones{state=\"%s\"} %" PRIu64 "\n",
+                      zone_states[i], n[i]);
+    }
 }
 
 void dnsd_metrics_states_begin(DnsdText *text)

@@ -24,11 +24,15 @@ typedef struct DnsdNumbers {
     uint64_t threads;
 } DnsdNumbers;
 
+/* Zones with metrics of their own: the first ones of the configuration */
+#define DNSD_METRICS_ZONES  10000u
+
 typedef enum DnsdZoneState {
     DNSD_ZONE_SERVED,
     DNSD_ZONE_MISSING,          /* its image could not be opened */
     DNSD_ZONE_DAMAGED,
     DNSD_ZONE_EXPIRED,          /* no primary confirmed it in time */
+    DNSD_ZONE_STATES,
 } DnsdZoneState;
 
 /** dnsd_zone_state_name: "served" or its like */
@@ -49,9 +53,16 @@ void dnsd_metrics_counts(DnsdText *text, const uint64_t *n, const char *metric,
                          const char *label, const char *const *names,
                          unsigned count);
 
+/** dnsd_metrics_rcodes: a counter by the RCODE */
+void dnsd_metrics_rcodes(DnsdText *text, const uint64_t n[DNSD_RCODES],
+                         const char *metric);
+
 /** dnsd_metrics_zone: the line of a metric for a zone */
 void dnsd_metrics_zone(DnsdText *text, const char *metric, const char *zone,
                        uint64_t value);
+
+/** dnsd_metrics_zones: the number of zones in each state */
+void dnsd_metrics_zones(DnsdText *text, const uint64_t n[DNSD_ZONE_STATES]);
 
 /**
  * dnsd_metrics_states_begin, dnsd_metrics_serials_begin: the lines before those

@@ -152,6 +152,7 @@ static DnsXfrState ask_once(Talk *t, DnsXfrAsk ask)
         return DNS_XFR_FAILED;
     }
     state = converse(t, f->in);
+    f->records += dns_xfr_in_records(f->in);
     f->octets += dns_xfr_in_len(f->in);
     if (state != DNS_XFR_FAILED && state != DNS_XFR_AGAIN) {
         f->has_got = true;

@@ -41,6 +41,7 @@ typedef struct DnsdFetch {
     char why[160];
     bool has_got;               /* the primary has told its serial: */
     uint32_t got;
+    uint64_t records;
     uint64_t octets;
     uint64_t ms;                /* how long it took */
     DnsXfrIn *in;

@@ -40,7 +40,7 @@ void dnsd_secondaries_metrics(const DnsdSecondaries *all, DnsdText *text)
     dnsd_metrics_counts(text, all->notified, "notifies_total", "result",
                         notifies, DNSD_NOTIFY_ENDS);
     dnsd_metrics_type(text, "zone_last_success_seconds", "gauge");
-    for (size_t i = 0; i < all->count; i++) {
+    for (size_t i = 0; i < all->count && i < DNSD_METRICS_ZONES; i++) {
         dns_name_to_text(&all->one[i]->name, name);
         dnsd_metrics_zone(text, "zone_last_success_seconds", name,
                           all->one[i]->success);

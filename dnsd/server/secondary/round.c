@@ -221,9 +221,10 @@ static void take(DnsdSecondaries *all, DnsdCopy *s, DnsdTransferEnd how,
 
     all->ended[how]++;
     snprintf(text, sizeof(text), "serial %" PRIu32 " by %s from %s, %" PRIu64
-             " octets in %" PRIu64 " ms", dns_store_serial(s->dyn->store),
+             " records, %" PRIu64 " octets in %" PRIu64 " ms",
+             dns_store_serial(s->dyn->store),
              how == DNSD_IN_AXFR ? "AXFR" : "IXFR", s->fetch->primary.at.text,
-             s->fetch->octets, s->fetch->ms);
+             s->fetch->records, s->fetch->octets, s->fetch->ms);
     log_round(s, LOG_NOTICE, text);
     if (ret) {
         snprintf(text, sizeof(text), "the time of this cannot be kept: %s",

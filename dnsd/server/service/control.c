@@ -43,6 +43,7 @@ struct DnsdControl {
     uint64_t now;               /* seconds since 1970 */
     Case *waiting, **end;
     DnsdRefusals refusals;
+    uint64_t updates[DNSD_RCODES];  /* by the RCODE of the answer */
     DnsdThreadState thread;     /* without counters: they were counted before */
     uint8_t out[DNS_MSG_MAX];
 };
@@ -77,6 +78,8 @@ static const DnsName *key_of(const Case *one)
 void dnsd_control_metrics(const DnsdControl *c, DnsdText *text)
 {
     dnsd_refusals_metrics(&c->refusals, text);
+    dnsd_transfers_metrics(c->transfers, text);
+    dnsd_metrics_rcodes(text, c->updates, "updates_total");
 }
 
 /* --- replies -------------------------------------------------------------- */
@@ -98,6 +101,9 @@ static void reply_rcode(DnsdControl *c, Case *one, uint16_t rcode)
 {
     DnsdRequest *r = one->request;
 
+    if (r->query.kind == DNS_QUERY_UPDATE) {
+        c->updates[rcode]++;
+    }
     reply(c, one, dnsd_serve_error(&c->state->serving, &r->client, &r->query,
                                    rcode, c->out, r->client.is_stream
                                    ? DNS_MSG_MAX : DNSD_UDP_MAX));
@@ -262,11 +268,18 @@ static void transfer(DnsdControl *c, Case *one, DnsStore *store)
     }
     if (!is_stream) {
         len = dns_xfr_out_next(out, c->out, datagram_room(query), c->now);
+        dnsd_transfers_count(c->transfers, out, len > 0);
+        if (len > 0 && dns_xfr_out_kind(out) != DNS_XFR_SOA) {
+            base_log(LOG_NOTICE, "%s: serial %" PRIu32 ", %" PRIu64
+                     " records, %d octets", text, dns_xfr_out_serial(out),
+                     dns_xfr_out_records(out), len);
+        }
         dnsd_request_reply(one->request, c->out, len > 0 ? len : 0);
     } else if (!dnsd_transfers_start(c->transfers, one->request, out,
                                      c->state->keyring, text)) {
         base_log(LOG_WARNING, "%s: %u transfers are under way", text,
                  DNSD_TRANSFERS_MAX);
+        dnsd_transfers_count(c->transfers, out, false);
         dns_xfr_out_free(out);
         reply_rcode(c, one, DNS_RCODE_SERVFAIL);
         return;

@@ -29,8 +29,21 @@ typedef struct Transfer {
     uint8_t octets[PREFIX + DNS_MSG_MAX];
 } Transfer;
 
+#define FAILED          (DNS_XFR_SOA + 1)
+
+static const char *const ends[] = {
+    [DNS_XFR_AXFR] = "axfr",
+    [DNS_XFR_IXFR] = "ixfr",
+    [DNS_XFR_AS_AXFR] = "ixfr-whole",
+    [DNS_XFR_SOA] = "soa",
+    [FAILED] = "failed",
+};
+
+#define ENDS            (sizeof(ends) / sizeof(ends[0]))
+
 struct DnsdTransfers {
     int epoll;
+    uint64_t ended[ENDS];
     Transfer *transfer[DNSD_TRANSFERS_MAX];
 };
 
@@ -107,6 +120,18 @@ static int run(Transfer *t)
 
 /* --- life ----------------------------------------------------------------- */
 
+void dnsd_transfers_count(DnsdTransfers *all, const DnsXfrOut *out,
+                          bool is_done)
+{
+    all->ended[is_done ? dns_xfr_out_kind(out) : FAILED]++;
+}
+
+void dnsd_transfers_metrics(const DnsdTransfers *all, DnsdText *text)
+{
+    dnsd_metrics_counts(text, all->ended, "transfers_out_total", "result",
+                        ends, ENDS);
+}
+
 /* @error: 0; or a negative errno */
 static void end(DnsdTransfers *all, unsigned i, int error)
 {
@@ -117,9 +142,12 @@ static void end(DnsdTransfers *all, unsigned i, int error)
                  t->text, t->octets_sent, error == -ETIMEDOUT
                  ? "the peer does not read" : strerror(-error));
     } else if (dns_xfr_out_kind(t->out) != DNS_XFR_SOA) {
-        base_log(LOG_NOTICE, "%s: %" PRIu64 " octets in %" PRIu64 " ms",
-                 t->text, t->octets_sent, transfer_now_ms() - t->begun_ms);
+        base_log(LOG_NOTICE, "%s: serial %" PRIu32 ", %" PRIu64 " records, %"
+                 PRIu64 " octets in %" PRIu64 " ms", t->text,
+                 dns_xfr_out_serial(t->out), dns_xfr_out_records(t->out),
+                 t->octets_sent, transfer_now_ms() - t->begun_ms);
     }
+    dnsd_transfers_count(all, t->out, !error);
     epoll_ctl(all->epoll, EPOLL_CTL_DEL, t->request->fd, NULL);
     dnsd_request_sent(t->request, !error);
     dns_xfr_out_free(t->out);

@@ -39,6 +39,12 @@ bool dnsd_transfers_start(DnsdTransfers *transfers, DnsdRequest *request,
 /** dnsd_transfers_ready: handle an event; false if it is not for this module */
 bool dnsd_transfers_ready(DnsdTransfers *transfers, void *event);
 
+/** dnsd_transfers_count: count one that was answered elsewhere */
+void dnsd_transfers_count(DnsdTransfers *transfers, const DnsXfrOut *out,
+                          bool is_done);
+
+void dnsd_transfers_metrics(const DnsdTransfers *transfers, DnsdText *text);
+
 /** dnsd_transfers_expire: end transfers whose client does not read */
 void dnsd_transfers_expire(DnsdTransfers *transfers);
 

@@ -47,7 +47,8 @@ struct DnsXfrIn {
     bool is_signed;             /* the last message was */
     unsigned messages;
     uint32_t serial;            /* the primary's */
-    uint64_t len;               /* octets of records */
+    uint64_t records;
+    uint64_t len;               /* their octets */
     AxfrImage *image;
     DnsBuffer octets;
     size_t count;
@@ -413,6 +414,7 @@ static DnsXfrState take_answer(DnsXfrIn *in, const uint8_t *msg,
                          "a record is malformed, or not of the zone");
     }
     record.rdlength = rdlength;
+    in->records++;
     in->len += rr->name.len + rdlength + 10;
     if (in->options.len_max && in->len > in->options.len_max) {
         return xfr_in_fail(in, DNS_XFR_TOO_LARGE, "the zone is larger than "
@@ -514,6 +516,11 @@ uint32_t dns_xfr_in_serial(const DnsXfrIn *in)
 uint64_t dns_xfr_in_dropped(const DnsXfrIn *in)
 {
     return in->image ? axfr_image_dropped(in->image) : 0;
+}
+
+uint64_t dns_xfr_in_records(const DnsXfrIn *in)
+{
+    return in->records;
 }
 
 uint64_t dns_xfr_in_len(const DnsXfrIn *in)

@@ -109,7 +109,8 @@ uint32_t dns_xfr_in_serial(const DnsXfrIn *in);
 /** dns_xfr_in_dropped: after IMAGE: signatures of no RRset, not in the image */
 uint64_t dns_xfr_in_dropped(const DnsXfrIn *in);
 
-/** dns_xfr_in_len: octets of the records that were received */
+/** dns_xfr_in_records, dns_xfr_in_len: received, and their octets */
+uint64_t dns_xfr_in_records(const DnsXfrIn *in);
 uint64_t dns_xfr_in_len(const DnsXfrIn *in);
 
 /** dns_xfr_in_reason: the reason for FAILED or AGAIN, for counters */

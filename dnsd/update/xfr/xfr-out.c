@@ -26,6 +26,7 @@ struct DnsXfrOut {
     bool has_edns;              /* the query has OPT */
     uint16_t id;
     uint16_t flags;
+    uint64_t records;           /* in the messages so far */
     DnsQuestion question;
     Tsig tsig;
     XfrSource source;
@@ -174,6 +175,7 @@ static int fill(DnsXfrOut *out, DnsBuilder *b)
         if (out->is_waiting) {
             return b->len == empty ? -EMSGSIZE : 0;
         }
+        out->records++;
     }
 }
 
@@ -206,6 +208,7 @@ static int send_soa_alone(DnsXfrOut *out, DnsBuilder *b, uint8_t *msg,
 {
     out->kind = DNS_XFR_SOA;
     out->is_waiting = false;
+    out->records = 0;
     out->source.state = XFR_LAST;
     begin_message(out, b, msg, room);
     return fill(out, b);
@@ -271,6 +274,16 @@ DnsXfrOut *dns_xfr_out_new(DnsStore *store, const uint8_t *query, size_t len,
 DnsXfrKind dns_xfr_out_kind(const DnsXfrOut *out)
 {
     return out->kind;
+}
+
+uint32_t dns_xfr_out_serial(const DnsXfrOut *out)
+{
+    return dns_soa_serial(out->source.soa);
+}
+
+uint64_t dns_xfr_out_records(const DnsXfrOut *out)
+{
+    return out->records;
 }
 
 void dns_xfr_out_free(DnsXfrOut *out)

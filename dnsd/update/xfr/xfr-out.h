@@ -47,6 +47,10 @@ int dns_xfr_out_next(DnsXfrOut *out, uint8_t *msg, size_t room, uint64_t now);
 
 DnsXfrKind dns_xfr_out_kind(const DnsXfrOut *out);
 
+/** dns_xfr_out_serial: that the client gets; of the records, those made so far */
+uint32_t dns_xfr_out_serial(const DnsXfrOut *out);
+uint64_t dns_xfr_out_records(const DnsXfrOut *out);
+
 void dns_xfr_out_free(DnsXfrOut *out);
 
 #endif /* DNSD_UPDATE_XFR_XFR_OUT_H */

@@ -128,7 +128,7 @@ test: build/unit/build.ninja
 	    echo "$$rooms" | grep -qx "$$room" || \
 	        { echo "'$$room' is no room with unit tests; these are:" $$rooms >&2; exit 1; }; \
 	done
-	@meson test -C build/unit $(addprefix --suite ,$(ROOM)) $(TEST)
+	@meson test -C build/unit --print-errorlogs $(addprefix --suite ,$(ROOM)) $(TEST)
 endif
 
 # What a sanitizer's report and a core dump need are the line numbers of -g1.  It

@@ -12,9 +12,9 @@
  *
  * Our create function first makes a native socket, in every case, by the
  * kernel's own inet_create() (native/native.c).  TCP, UDP and ping sockets of
- * programs in the initial network namespace then get our operations on top
- * (struct vmrpc_sock).  All others (raw, SCTP, most sockets of the kernel,
- * other namespaces) stay native.  So every operation within the guest is a call
+ * programs then get our operations on top (struct vmrpc_sock).  All others (raw,
+ * SCTP, most sockets of the kernel) stay native.  For what the host serves in
+ * other namespaces than the first, see sock/netns.c.  So every operation within the guest is a call
  * of the native operation on the native sock, which is always there.
  *
  * When the device goes we cannot register the kernel's own struct
@@ -42,6 +42,7 @@
 #include "native/prot.h"
 #include "ops/dgram.h"
 #include "ops/stream.h"
+#include "sock/netns.h"
 #include "transport/compat.h"
 
 /* The device that new sockets belong to. */
@@ -51,7 +52,7 @@ static bool is_outsourced(const struct net *net, const struct socket *sock)
 {
 	const struct sock *sk = sock->sk;
 
-	if (!net_eq(net, &init_net))
+	if (!vmrpc_netns_is_served(net))
 		return false;
 	return (sock->type == SOCK_STREAM && sock->ops == &inet_stream_ops &&
 		sk->sk_protocol == IPPROTO_TCP) ||
@@ -110,7 +111,7 @@ static int create(struct net *net, struct socket *sock, int protocol, int kern)
 		return -EPROTONOSUPPORT;
 	err = vmrpc_native_create(net, sock, protocol, kern);
 	if (err || !is_outsourced(net, sock) ||
-	    (kern && !vmrpc_kernel_is_outsourced()))
+	    (kern && !(net_eq(net, &init_net) && vmrpc_kernel_is_outsourced())))
 		return err;
 	dev = current_device();
 	if (!dev)
@@ -228,7 +229,7 @@ int vmrpc_family_take(struct vmrpc_device *dev)
 	rcu_assign_pointer(family_device, dev);
 	err = family_replace(&vmrpc_family);
 	if (!err) {
-		vmrpc_ping_take();
+		vmrpc_ping_take(vmrpc_netns_is_served);
 		tell_older_sockets();
 		return 0;
 	}

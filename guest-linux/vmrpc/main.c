@@ -17,7 +17,7 @@
  *   host/        the host socket: open, bind, connect; tasks that wait, events
  *   data/        the data of a call: a message, buffers, kept data
  *   sock/        handles and modes, addresses, calls for a socket, readiness,
- *                options of SOL_SOCKET
+ *                options of SOL_SOCKET, other network namespaces
  *   native/      the guest's own stack: inet_create(), vmrpc0, IPv6
  *   transport/   the device, requests and queues; knows no socket
  *
@@ -75,10 +75,12 @@ static int probe(struct virtio_device *vdev)
 	err = vmrpc_netdev_add(dev);
 	if (err)
 		goto out_stop;
-	err = vmrpc_family_take(dev);
+	err = vmrpc_proc_add(dev);
 	if (err)
 		goto out_netdev;
-	vmrpc_proc_add(dev);
+	err = vmrpc_family_take(dev);
+	if (err)
+		goto out_proc;
 
 	the_device = dev;
 	dev_info(&vdev->dev, "IPv4 sockets run on the host as %pI4/%u\n",
@@ -86,6 +88,8 @@ static int probe(struct virtio_device *vdev)
 	vmrpc_inet6_add(dev);
 	goto out;
 
+out_proc:
+	vmrpc_proc_remove();
 out_netdev:
 	vmrpc_netdev_remove(dev);
 out_stop:

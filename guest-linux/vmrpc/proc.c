@@ -17,8 +17,7 @@
  * the table is held, only a reference to the socket, which its program may
  * release.  vs->lock is held so that a line shows one state of a socket.
  *
- * Only the initial network namespace has outsourced sockets, so only it has
- * the file.
+ * Each network namespace has the file, with its own sockets.
  */
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
@@ -39,11 +38,13 @@
 
 /**
  * struct iter - position of a reader
+ * @net: whose sockets are shown; first, as the kernel sets it
  * @vs: the socket to show, a reference
  * @line: number of its line
  * @shown: it has got a line
  */
 struct iter {
+	struct seq_net_private net;
 	struct vmrpc_sock *vs;
 	unsigned int line;
 	bool shown;
@@ -213,14 +214,20 @@ static bool show_sock(struct seq_file *m, unsigned int number,
 
 /* --- the file ------------------------------------------------------------- */
 
-/* Finds the socket at *@pos or after it.  @pos is a handle plus 1. */
+/*
+ * Finds the namespace's socket at *@pos or after it.  @pos is a handle plus 1.
+ */
 static void *find(struct seq_file *m, loff_t *pos)
 {
 	struct vmrpc_device *dev = pde_data(file_inode(m->file));
 	unsigned long handle = *pos - 1;
 	struct iter *iter = m->private;
 
-	iter->vs = vmrpc_sock_next(dev, &handle);
+	while ((iter->vs = vmrpc_sock_next(dev, &handle)) &&
+	       !net_eq(sock_net(iter->vs->sk), seq_file_net(m))) {
+		vmrpc_sock_put(iter->vs);
+		handle++;
+	}
 	if (iter->vs)
 		*pos = handle + 1;
 	return iter->vs;
@@ -278,23 +285,41 @@ static const struct seq_operations ops = {
 	.show	= show,
 };
 
+/* The device whose sockets the files show. */
+static struct vmrpc_device *shown;
+
+static int __net_init add_file(struct net *net)
+{
+	return proc_create_net_data(NAME, 0444, net->proc_net, &ops,
+				    sizeof(struct iter), shown) ? 0 : -ENOMEM;
+}
+
+static void __net_exit remove_file(struct net *net)
+{
+	remove_proc_entry(NAME, net->proc_net);
+}
+
+static struct pernet_operations files = {
+	.init = add_file,
+	.exit = remove_file,
+};
+
 /**
- * vmrpc_proc_add - make /proc/net/vmrpc
+ * vmrpc_proc_add - make /proc/net/vmrpc, in this and in later namespaces
  * @dev: whose sockets it shows; must stay until vmrpc_proc_remove()
  *
- * A failure is only logged: nothing else depends on the file.
+ * Returns 0 or a negative errno.
  */
-void vmrpc_proc_add(struct vmrpc_device *dev)
+int vmrpc_proc_add(struct vmrpc_device *dev)
 {
-	if (!proc_create_seq_private(NAME, 0444, init_net.proc_net, &ops,
-				     sizeof(struct iter), dev))
-		pr_warn("vmrpc: no /proc/net/vmrpc\n");
+	shown = dev;
+	return register_pernet_subsys(&files);
 }
 
 /**
- * vmrpc_proc_remove - remove the file; waits for its readers
+ * vmrpc_proc_remove - remove the files; waits for their readers
  */
 void vmrpc_proc_remove(void)
 {
-	remove_proc_entry(NAME, init_net.proc_net);
+	unregister_pernet_subsys(&files);
 }

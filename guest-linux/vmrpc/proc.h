@@ -7,7 +7,7 @@
 
 #include "transport/device.h"
 
-void vmrpc_proc_add(struct vmrpc_device *dev);
+int vmrpc_proc_add(struct vmrpc_device *dev);
 void vmrpc_proc_remove(void);
 
 #endif /* VMRPC_PROC_H */

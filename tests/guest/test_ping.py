@@ -178,9 +178,12 @@ def test_who_may_have_a_raw_socket_may_ping(guest: Guest) -> None:
 
 
 @pytest.mark.usefixtures("closed")
-def test_another_network_namespace_has_the_kernels_own_rule(guest: Guest) -> None:
+def test_a_network_namespace_that_is_not_served_has_the_kernels_own_rule(guest: Guest) -> None:
     guest.put(ERROR.encode(), "/run/error.py")
+    parameter = "/sys/module/vmrpc/parameters/namespaces"
+    guest.run(f"echo off > {parameter}")
     done = guest.run("unshare -n python3 /run/error.py", check=False)
+    guest.run(f"echo routed > {parameter}")
     assert "PermissionError: [Errno 13]" in done.stderr
 
 

@@ -83,10 +83,16 @@ static int control_socket(struct vmrpc_sock *vs, struct msghdr *msg,
 	return 0;
 }
 
-/* Does Linux use it?  Other messages are ignored, without an error. */
+/*
+ * Does Linux use it?  Other messages are ignored, without an error.  The host
+ * has no address or interface of a container.
+ */
 static bool control_counts(const struct vmrpc_sock *vs,
 			   const struct cmsghdr *cmsg)
 {
+	if (vmrpc_sock_is_contained(vs) && cmsg->cmsg_level == SOL_IP &&
+	    cmsg->cmsg_type == IP_PKTINFO)
+		return false;
 	return vs->sk->sk_type == SOCK_DGRAM &&
 	       (cmsg->cmsg_level == SOL_IP || cmsg->cmsg_level == SOL_UDP);
 }

@@ -4,7 +4,8 @@
  *
  * A socket that is bound to all addresses, or to the guest's own, has one port
  * on both sides (sock/sock.c); the host is asked first.  Other addresses are
- * only the guest's, and so is a socket that is bound to one.
+ * only the guest's, and so is a socket that is bound to one.  In another network
+ * namespace all are.
  */
 #include <linux/capability.h>
 #include <net/ip.h>
@@ -132,6 +133,8 @@ int vmrpc_bind_locked(struct socket *sock, struct vmrpc_sock *vs,
 	if (len < sizeof(*to) || inet_sk(vs->sk)->inet_num ||
 	    (to->sin_family != AF_INET &&
 	     (to->sin_family != AF_UNSPEC || to->sin_addr.s_addr)))
+		return vmrpc_native_ops(vs->sk)->bind(sock, uaddr, len);
+	if (vmrpc_sock_is_contained(vs))
 		return vmrpc_native_ops(vs->sk)->bind(sock, uaddr, len);
 	if (!vmrpc_addr_is_shared(vs, to->sin_addr.s_addr) ||
 	    vmrpc_addr_device_is_other(vs)) {

@@ -10,6 +10,7 @@
 #include "host/optlist.h"
 #include "sock/addr.h"
 #include "sock/call.h"
+#include "sock/netns.h"
 #include "sock/ready.h"
 #include "sock/sol.h"
 
@@ -165,7 +166,8 @@ int vmrpc_host_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 		memset(&vs->local, 0, sizeof(vs->local));
 		memset(&vs->peer, 0, sizeof(vs->peer));
 		if (to) {
-			vmrpc_addr_get(&vs->local, &call->resp.addr);
+			if (vmrpc_addr_get(&vs->local, &call->resp.addr))
+				vmrpc_netns_name(vs, &vs->local);
 			vs->peer.sin_family = AF_INET;
 			vs->peer.sin_port = to->sin_port;
 			vs->peer.sin_addr = to->sin_addr;
@@ -208,6 +210,26 @@ static int prepare_open(struct vmrpc_sock *vs)
 	return 0;
 }
 
+/*
+ * A container's socket takes no port of the guest: the host chooses one, for a
+ * stream when it connects.  The identifier of ping is part of its messages.
+ */
+static int bind_contained(struct vmrpc_sock *vs)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET };
+	int err = -EADDRINUSE;
+	__be16 port;
+
+	if (vs->sk->sk_type == SOCK_STREAM)
+		return 0;
+	if (vmrpc_sk_is_ping(vs->sk)) {
+		to.sin_port = htons(inet_sk(vs->sk)->inet_num);
+		err = vmrpc_host_bind(vs, &to, &port);
+		to.sin_port = 0;
+	}
+	return err == -EADDRINUSE ? vmrpc_host_bind(vs, &to, &port) : err;
+}
+
 /* Gives a new host socket the port of the native side. */
 static int bind_as_native(struct vmrpc_sock *vs)
 {
@@ -222,7 +244,8 @@ static int bind_as_native(struct vmrpc_sock *vs)
 
 	if (!inet->inet_num)
 		return 0;
-	err = vmrpc_host_bind(vs, &to, &port);
+	err = vmrpc_sock_is_contained(vs) ? bind_contained(vs) :
+	      vmrpc_host_bind(vs, &to, &port);
 	/* A socket with a local peer only sends here: it receives nothing. */
 	if (!err && inet->inet_daddr && vs->sk->sk_protocol == IPPROTO_UDP)
 		err = vmrpc_host_connect_self(vs);
@@ -257,7 +280,7 @@ static int open_prepared(struct vmrpc_sock *vs)
  * @vs: caller must hold vs->lock; VMRPC_BOTH afterwards
  *
  * The new host socket gets the remembered options and, if the native side is
- * bound, its port.
+ * bound, its port (bind_as_native()).
  *
  * Returns 0, VMRPC_USE_NATIVE if the socket is bound to another interface, or a
  * negative errno; after an errno there is no host socket.  -ENOPROTOOPT: the

@@ -22,13 +22,14 @@
 
 static struct proto *ping;
 static int (*native_init)(struct sock *sk);
+static bool (*is_served)(const struct net *net);
 
 static int init_sock(struct sock *sk)
 {
 	int err = native_init(sk);
 
-	return err == -EACCES && net_eq(sock_net(sk), &init_net) &&
-	       capable(CAP_NET_RAW) ? 0 : err;
+	return err == -EACCES && is_served(sock_net(sk)) &&
+	       ns_capable(sock_net(sk)->user_ns, CAP_NET_RAW) ? 0 : err;
 }
 
 /* The protocol of ping sockets, or NULL. */
@@ -63,12 +64,14 @@ static struct proto *find(void)
 
 /**
  * vmrpc_ping_take - let whoever may have a raw socket have a ping socket
+ * @served: in which namespaces?
  *
  * Until vmrpc_ping_give_back(), sockets must be made by our create function
  * only, which has a reference to this module.
  */
-void vmrpc_ping_take(void)
+void vmrpc_ping_take(bool (*served)(const struct net *net))
 {
+	is_served = served;
 	ping = find();
 	if (!ping) {
 		pr_warn("vmrpc: this kernel has no ping sockets\n");

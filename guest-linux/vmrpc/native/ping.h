@@ -5,7 +5,9 @@
 #ifndef VMRPC_PING_H
 #define VMRPC_PING_H
 
-void vmrpc_ping_take(void);
+struct net;
+
+void vmrpc_ping_take(bool (*served)(const struct net *net));
 void vmrpc_ping_give_back(void);
 
 #endif /* VMRPC_PING_H */

@@ -50,7 +50,10 @@ static int listen_both(struct socket *sock, struct vmrpc_sock *vs, int backlog)
 
 	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE)
 		return -EINVAL;
-	if (vmrpc_addr_bound_elsewhere(vs) || sock->state != SS_UNCONNECTED)
+	if (vmrpc_sock_is_contained(vs))
+		vmrpc_host_close(vs);
+	if (vmrpc_sock_is_contained(vs) || vmrpc_addr_bound_elsewhere(vs) ||
+	    sock->state != SS_UNCONNECTED)
 		return inet_listen(sock, backlog);
 	err = vmrpc_host_open(vs);
 	if (!err && vmrpc_sol_sync(vs) == VMRPC_USE_NATIVE)
@@ -170,7 +173,8 @@ static int try_accept_remote(struct socket *sock, struct vmrpc_sock *vs,
 	if (!(vmrpc_sock_ready(vs) & VMRPC_IN))
 		return -EAGAIN;
 	/* Do all that can fail before the connection is taken. */
-	err = vmrpc_native_create(&init_net, newsock, IPPROTO_TCP, 0);
+	err = vmrpc_native_create(sock_net(sock->sk), newsock, IPPROTO_TCP,
+				  0);
 	if (err) {
 		/* If a BPF program refuses, some kernels leave a freed sock. */
 		newsock->sk = NULL;

@@ -11,6 +11,7 @@
 #include "ops/connect.h"
 #include "sock/addr.h"
 #include "sock/ask.h"
+#include "sock/netns.h"
 #include "sock/ready.h"
 #include "transport/transport.h"
 
@@ -168,8 +169,13 @@ static int connect_start(struct socket *sock, struct vmrpc_sock *vs,
 		return -EINVAL;
 	if (to->sin_family != AF_INET)
 		return -EAFNOSUPPORT;
-	if (vmrpc_addr_is_native(vs, to->sin_addr.s_addr) ||
-	    vmrpc_addr_bound_elsewhere(vs)) {
+	if (vmrpc_sock_is_contained(vs)) {
+		if (vmrpc_netns_is_native(vs, to)) {
+			vmrpc_host_close(vs);
+			return VMRPC_USE_NATIVE;
+		}
+	} else if (vmrpc_addr_is_native(vs, to->sin_addr.s_addr) ||
+		   vmrpc_addr_bound_elsewhere(vs)) {
 		vmrpc_host_turn_native(vs);
 		return VMRPC_USE_NATIVE;
 	}

@@ -191,7 +191,7 @@ static bool remote_destination(struct vmrpc_sock *vs, const struct msghdr *msg,
 	    (vmrpc_sk_is_ping(vs->sk) ? sin->sin_family != AF_INET
 				      : !is_destination(sin)))
 		return false;
-	if (vmrpc_peer_is_native(vs, sin->sin_addr.s_addr))
+	if (vmrpc_peer_is_native(vs, sin))
 		return false;
 	return !vmrpc_addr_bound_elsewhere(vs) ||
 	       vmrpc_sock_mode(vs) == VMRPC_REMOTE;

@@ -18,6 +18,7 @@
 #include "option/group.h"
 #include "sock/addr.h"
 #include "sock/ask.h"
+#include "sock/netns.h"
 #include "sock/ready.h"
 
 /* --- one port on two sides ------------------------------------------------ */
@@ -61,7 +62,8 @@ int vmrpc_peer_bind(struct socket *sock, struct vmrpc_sock *vs)
 		err = vmrpc_bind(sock, (struct vmrpc_sockaddr *)&any,
 				 sizeof(any));
 		/* Another task may have bound it meanwhile. */
-		if (err != -EINVAL || !is_bound(vs))
+		if (err ? err != -EINVAL || !is_bound(vs)
+			: !vmrpc_sock_is_contained(vs))
 			return err;
 	}
 	mutex_lock(&vs->lock);
@@ -104,11 +106,14 @@ static void mirror_peer(struct socket *sock, struct vmrpc_sock *vs)
 	struct sockaddr_in peer = vs->peer;
 	int err = 0;
 
-	if (!is_bound(vs))
+	/* UDP of another namespace has a port there, and another on the host. */
+	if (!is_bound(vs) &&
+	    (!vmrpc_sock_is_contained(vs) || vmrpc_sk_is_ping(vs->sk)))
 		err = bind_native(sock, vs, vs->local.sin_port);
 	if (!err)
 		err = inet_dgram_connect(sock, (struct vmrpc_sockaddr *)&peer,
 					 sizeof(peer), 0);
+	vmrpc_netns_name(vs, &vs->local);
 	/* Names work without it; for the rest see came_before(). */
 	if (err)
 		pr_debug("vmrpc: no native mirror of a peer: %d\n", err);
@@ -186,7 +191,8 @@ static int dissolve(struct socket *sock, struct vmrpc_sock *vs)
 		WRITE_ONCE(vs->disconnects, vs->disconnects + 1);
 		vmrpc_ready_wake(vs, VMRPC_OUT);
 	}
-	if (is_bound(vs) && !vmrpc_addr_bound_elsewhere(vs))
+	if (is_bound(vs) && !vmrpc_sock_is_contained(vs) &&
+	    !vmrpc_addr_bound_elsewhere(vs))
 		err = open_if_possible(vs);
 	return err;
 }
@@ -324,10 +330,14 @@ static int connect_remote(struct socket *sock, struct vmrpc_sock *vs,
 /**
  * vmrpc_peer_is_native - is a destination reached without the host?
  * @vs: the socket
- * @addr: destination
+ * @to: destination
  */
-bool vmrpc_peer_is_native(const struct vmrpc_sock *vs, __be32 addr)
+bool vmrpc_peer_is_native(struct vmrpc_sock *vs, const struct sockaddr_in *to)
 {
+	__be32 addr = to->sin_addr.s_addr;
+
+	if (vmrpc_sock_is_contained(vs))
+		return vmrpc_netns_is_native(vs, to);
 	if (ipv4_is_multicast(addr))
 		return vmrpc_group_is_native(vs, addr);
 	return vmrpc_addr_is_native(vs, addr);
@@ -347,7 +357,7 @@ static int connect_locked(struct socket *sock, struct vmrpc_sock *vs,
 		return refuse(sock, vs, -EINVAL);
 	if (to->sin_family != AF_INET)
 		return refuse(sock, vs, -EAFNOSUPPORT);
-	if (vmrpc_peer_is_native(vs, to->sin_addr.s_addr) ||
+	if (vmrpc_peer_is_native(vs, to) ||
 	    (vmrpc_sock_mode(vs) == VMRPC_NATIVE &&
 	     inet_sk(vs->sk)->inet_rcv_saddr && !inet_sk(vs->sk)->inet_daddr &&
 	     vmrpc_addr_bound_elsewhere(vs)))

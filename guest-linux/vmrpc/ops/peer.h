@@ -8,7 +8,7 @@
 #include "sock/sock.h"
 #include "transport/compat.h"
 
-bool vmrpc_peer_is_native(const struct vmrpc_sock *vs, __be32 addr);
+bool vmrpc_peer_is_native(struct vmrpc_sock *vs, const struct sockaddr_in *to);
 bool vmrpc_peer_needs_broadcast(const struct vmrpc_sock *vs,
 				const struct sockaddr_in *to);
 int vmrpc_peer_bind(struct socket *sock, struct vmrpc_sock *vs);

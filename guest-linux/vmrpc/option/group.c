@@ -11,7 +11,8 @@
  *
  * All forms of the option are one on the wire: IP_ADD_MEMBERSHIP and
  * IP_DROP_MEMBERSHIP with a struct ip_mreqn without an interface.  Membership
- * that depends on the source stays native; on vmrpc0 there is none.
+ * that depends on the source stays native; on vmrpc0 there is none.  In another
+ * network namespace all stays native.
  */
 #include <linux/compat.h>
 #include <linux/igmp.h>
@@ -121,6 +122,8 @@ static bool is_ours(const struct vmrpc_sock *vs, const struct membership *m)
 	struct net_device *dev;
 	int ifindex;
 
+	if (vmrpc_sock_is_contained(vs))
+		return false;
 	if (m->ifindex)
 		return m->ifindex == vs->dev->ifindex;
 	if (m->address) {

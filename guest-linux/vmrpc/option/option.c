@@ -41,7 +41,8 @@ int vmrpc_option_set(struct vmrpc_sock *vs, enum vmrpc_option_kind kind,
 {
 	int err = 0;
 
-	if (kind == VMRPC_OPTION_NOW) {
+	/* A container's may be a listener, which never needs the host. */
+	if (kind == VMRPC_OPTION_NOW && !vmrpc_sock_is_contained(vs)) {
 		/* A socket that can only be native does not need the host. */
 		if (vmrpc_sock_mode(vs) == VMRPC_NATIVE &&
 		    (!vs->has_handle || vmrpc_addr_bound_elsewhere(vs)))

@@ -140,7 +140,7 @@ static int turn_native_if(struct vmrpc_sock *vs, int err)
 
 /*
  * Options that let the kernel look at each packet.  Only a socket that stays
- * native can have them.
+ * native can have them.  A container's does, until it has a peer outside.
  */
 static bool takes_native(const struct vmrpc_sock *vs, int name)
 {
@@ -150,7 +150,9 @@ static bool takes_native(const struct vmrpc_sock *vs, int name)
 	case SO_ATTACH_REUSEPORT_CBPF:
 	case SO_ATTACH_REUSEPORT_EBPF:
 	case SO_TXTIME:
-		return READ_ONCE(vs->has_handle);
+		return READ_ONCE(vs->has_handle) &&
+		       (!vmrpc_sock_is_contained(vs) ||
+			vmrpc_sock_mode(vs) != VMRPC_NATIVE);
 	default:
 		return false;
 	}

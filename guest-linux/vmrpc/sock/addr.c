@@ -44,23 +44,41 @@ bool vmrpc_addr_get(struct sockaddr_in *to, const struct vmrpc_addr *from)
  * vmrpc_addr_device_is_other - is it bound to another interface than vmrpc0?
  * @vs: the socket
  *
- * By SO_BINDTODEVICE.
+ * By SO_BINDTODEVICE.  In another namespace the route decides.
  */
 bool vmrpc_addr_device_is_other(const struct vmrpc_sock *vs)
 {
 	int ifindex = READ_ONCE(vs->sk->sk_bound_dev_if);
 
-	return ifindex && ifindex != vs->dev->ifindex;
+	return ifindex && ifindex != vs->dev->ifindex &&
+	       !vmrpc_sock_is_contained(vs);
 }
 
-/* The interface that it sends unicast on; 0: the routes decide. */
-static int chosen_device(const struct vmrpc_sock *vs)
+/**
+ * vmrpc_addr_chosen_device - the interface that it sends unicast on
+ * @vs: the socket
+ *
+ * 0: the routes decide.
+ */
+int vmrpc_addr_chosen_device(const struct vmrpc_sock *vs)
 {
 	int ifindex = READ_ONCE(vs->sk->sk_bound_dev_if);
 
 	if (!ifindex && vs->sk->sk_type == SOCK_DGRAM)
 		ifindex = READ_ONCE(inet_sk(vs->sk)->uc_index);
 	return ifindex;
+}
+
+/**
+ * vmrpc_addr_chosen_source - the address that the program has bound it to
+ * @vs: the socket
+ *
+ * 0: none.
+ */
+__be32 vmrpc_addr_chosen_source(const struct vmrpc_sock *vs)
+{
+	return vs->sk->sk_userlocks & SOCK_BINDADDR_LOCK ?
+	       inet_sk(vs->sk)->inet_saddr : 0;
 }
 
 /*
@@ -77,7 +95,7 @@ static void tell_pool(const struct vmrpc_device *dev, __be32 addr,
 
 /**
  * vmrpc_addr_is_native - is an address reached without the host?
- * @vs: a socket; its interface (SO_BINDTODEVICE, IP_UNICAST_IF) and mark are
+ * @vs: a socket of the first network namespace; its interface (SO_BINDTODEVICE, IP_UNICAST_IF) and mark are
  *      used for the route
  * @addr: destination; INADDR_ANY means loopback, as for connect()
  *
@@ -88,7 +106,7 @@ static void tell_pool(const struct vmrpc_device *dev, __be32 addr,
 bool vmrpc_addr_is_native(const struct vmrpc_sock *vs, __be32 addr)
 {
 	const struct vmrpc_device *dev = vs->dev;
-	int chosen = chosen_device(vs);
+	int chosen = vmrpc_addr_chosen_device(vs);
 	struct flowi4 fl4 = {
 		.daddr = addr,
 		.flowi4_oif = chosen,
@@ -129,12 +147,15 @@ bool vmrpc_addr_is_shared(const struct vmrpc_sock *vs, __be32 addr)
  * @vs: the socket
  *
  * To an address that the host does not have, or to another interface than
- * vmrpc0.  Such a socket can only have peers within the guest.
+ * vmrpc0.  Such a socket can only have peers within the guest.  Of a container's,
+ * that is one on loopback.
  */
 bool vmrpc_addr_bound_elsewhere(const struct vmrpc_sock *vs)
 {
 	const struct inet_sock *inet = inet_sk(vs->sk);
 
+	if (vmrpc_sock_is_contained(vs))
+		return ipv4_is_loopback(vmrpc_addr_chosen_source(vs));
 	return vmrpc_addr_device_is_other(vs) ||
 	       (inet->inet_num &&
 		!vmrpc_addr_is_shared(vs, inet->inet_rcv_saddr));

@@ -11,6 +11,7 @@
 #include "sock/addr.h"
 #include "sock/ask.h"
 #include "sock/call.h"
+#include "sock/netns.h"
 #include "transport/pages.h"
 
 /**
@@ -32,6 +33,8 @@ int vmrpc_ask_name(struct vmrpc_sock *vs, enum vmrpc_op op,
 	err = vmrpc_call_run(call);
 	if (!err && !vmrpc_addr_get(sin, &call->resp.addr))
 		err = -EIO;
+	if (!err && op == VMRPC_GETSOCKNAME)
+		vmrpc_netns_name(vs, sin);
 	vmrpc_call_free(call);
 	return err;
 }

@@ -106,6 +106,8 @@ struct vmrpc_reuse {
  * @disconnects: number of dissolved connections, for tasks that wait for one
  * @local: local address of a connected stream; family 0: not requested yet
  * @peer: peer in VMRPC_REMOTE
+ * @source: of another network namespace: its address towards the peer
+ * @way: likewise: see sock/netns.c
  * @kept: received data that could not be copied to the program (data/kept.c)
  * @kept_size: bytes in @kept; read without the lock
  * @opts: remembered options for a later host socket (host/optlist.c)
@@ -146,6 +148,8 @@ struct vmrpc_sock {
 	unsigned int disconnects;
 	struct sockaddr_in local;
 	struct sockaddr_in peer;
+	__be32 source;
+	u64 way;
 	struct list_head kept;
 	size_t kept_size;
 	struct list_head opts;
@@ -221,6 +225,12 @@ static inline enum vmrpc_mode vmrpc_sock_mode(const struct vmrpc_sock *vs)
 {
 	/* pairs with the release in vmrpc_sock_set_mode() */
 	return smp_load_acquire(&vs->mode);
+}
+
+/* Is it of another network namespace than the first, as a container's? */
+static inline bool vmrpc_sock_is_contained(const struct vmrpc_sock *vs)
+{
+	return !net_eq(sock_net(vs->sk), &init_net);
 }
 
 static inline u32 vmrpc_sock_ready(const struct vmrpc_sock *vs)

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Sockets of other network namespaces than the first
+ */
+#ifndef VMRPC_NETNS_H
+#define VMRPC_NETNS_H
+
+#include "sock/sock.h"
+
+bool vmrpc_netns_is_served(const struct net *net);
+bool vmrpc_netns_is_native(struct vmrpc_sock *vs, const struct sockaddr_in *to);
+void vmrpc_netns_name(const struct vmrpc_sock *vs, struct sockaddr_in *sin);
+
+#endif /* VMRPC_NETNS_H */

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Network namespaces of a guest, as containers have them, without an engine.
+
+A namespace behind a bridge, with the packet filter that Docker sets up, is what
+an engine gives a container.  The module decides what of it the host serves.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+
+import pytest
+from lab.base import wait
+from lab.guest.fixtures import kernels
+from lab.guest.guest import Guest
+from lab.packages import kernel
+from lab.peers.lab import PAGE, VM_ADDRESS, Lab, lab
+
+_PARAMETER = "/sys/module/vmrpc/parameters/namespaces"
+
+_ADD = """
+add() {
+    ip netns add $1
+    ip link add v$1 master docker0 up type veth peer name eth0 netns $1
+    ip -n $1 link set lo up
+    ip -n $1 address add 172.17.0.$2/16 dev eth0
+    ip -n $1 link set eth0 up
+    ip -n $1 route add default via 172.17.0.1
+}
+"""
+# What dockerd does for two containers, but for their file systems.
+_BRIDGE = f"""
+modprobe bridge; modprobe veth; set -e
+ip link add docker0 type bridge
+ip address add 172.17.0.1/16 dev docker0
+ip link set docker0 up
+{_ADD}add one 2
+add two 3
+sysctl -qw net.ipv4.ip_forward=1
+nft -f - <<END
+table ip nat {{
+    chain POSTROUTING {{
+        type nat hook postrouting priority srcnat;
+        ip saddr 172.17.0.0/16 oifname != docker0 masquerade
+    }}
+}}
+table ip filter {{
+    chain USER {{ }}
+    chain FORWARD {{
+        type filter hook forward priority filter; policy drop;
+        jump USER
+        oifname docker0 ct state related,established accept
+        iifname docker0 ct state invalid drop
+        iifname docker0 oifname != docker0 accept
+        iifname docker0 oifname docker0 accept
+    }}
+}}
+END
+"""
+
+# The beginning of every script that a test runs.
+_HEAD = """
+import ctypes, errno, os, socket, sys
+def peer():
+    return socket.gethostbyname('peer.test')
+def tcp(port=7):
+    s = socket.create_connection((peer(), port), timeout=PATIENCE)
+    return s
+def udp():
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.settimeout(PATIENCE)
+    return s
+def echoed(s):
+    s.sendall(b'hello')
+    return s.recv(100).decode()
+def own(s):
+    '''The line of a socket in /proc/net/vmrpc: its mode, or nothing.'''
+    inode = str(os.fstat(s.fileno()).st_ino)
+    lines = map(str.split, open('/proc/net/vmrpc'))
+    return [line[-3] for line in lines if inode in line]
+""".replace("PATIENCE", str(wait.PATIENCE))
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[Lab]:
+    with lab() as built:
+        built.host.sysctl({"net.ipv4.ping_group_range": "0 2147483647"})
+        yield built
+
+
+@pytest.fixture(scope="module", params=kernels(kernel.OLDEST))
+def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
+    """A guest with two namespaces, one and two, on a bridge."""
+    with world.guest(request.param, packages=("nftables",)) as running:
+        running.run(_BRIDGE)
+        yield running
+
+
+def _in(guest: Guest, box: str, script: str) -> str:
+    words = ["ip", "netns", "exec", box] if box else []
+    return guest.run([*words, "python3", "-c", _HEAD + script]).stdout.strip()
+
+
+def _serve(guest: Guest, box: str, port: int, word: str) -> None:
+    """Start a server that says a word."""
+    enter = f"ip netns exec {box} " if box else ""
+    guest.spawn(f"exec {enter}socat TCP4-LISTEN:{port},fork,reuseaddr SYSTEM:'echo {word}'")
+    guest.wait_for(f"{enter}ss -Hltn | grep -q ':{port} '")
+
+
+_READ = "print(socket.create_connection({0}, timeout=60).makefile().read().strip())"
+
+
+def test_outside_is_reached(guest: Guest) -> None:
+    """By name, by TCP, UDP with and without a peer, and ping; the program has its own address."""
+    enter = ["ip", "netns", "exec", "one"]
+    assert guest.run([*enter, "curl", "-sS", "http://www.test/"]).stdout == PAGE
+    said = _in(
+        guest,
+        "one",
+        "s = tcp(); print(echoed(s), s.getsockname()[0], s.getpeername()[1], *own(s))",
+    )
+    assert said == "hello 172.17.0.2 7 remote"
+    said = _in(
+        guest,
+        "one",
+        """
+s = udp(); s.connect((peer(), 7)); print(echoed(s), s.getsockname()[0], *own(s))
+s = udp(); s.sendto(b'bye', (peer(), 7)); print(s.recv(9).decode(), s.getsockname()[0], *own(s))
+""",
+    )
+    assert said == "hello 172.17.0.2 remote\nbye 0.0.0.0 both"
+    ping = guest.run([*enter, "ping", "-c1", "peer.test"]).stdout
+    assert "1 received" in ping or "1 packets received" in ping, ping
+
+
+def test_a_chosen_port_is_the_namespaces_own(guest: Guest) -> None:
+    """A program that has bound its socket sees its port, and takes none of the guest."""
+    said = _in(
+        guest,
+        "one",
+        """
+s = udp(); s.bind(('', 5300)); s.sendto(b'one', (peer(), 7)); print(s.recv(9).decode())
+t = socket.socket(); t.bind(('172.17.0.2', 5300)); t.connect((peer(), 7)); print(echoed(t))
+print(s.getsockname(), t.getsockname())
+libc = ctypes.CDLL(None, use_errno=True)
+assert not libc.setns(os.open('/proc/1/ns/net', os.O_RDONLY), 0)
+for kind in socket.SOCK_DGRAM, socket.SOCK_STREAM:
+    u = socket.socket(socket.AF_INET, kind); u.bind(('', 5300)); print(own(u))
+""",
+    )
+    assert said.splitlines() == [
+        "one",
+        "hello",
+        "('0.0.0.0', 5300) ('172.17.0.2', 5300)",
+        "['both']",
+        "['both']",
+    ]
+
+
+def test_servers_of_one_port(guest: Guest, world: Lab) -> None:
+    """Each namespace has the port; a neighbour reaches its neighbour, the outside the guest."""
+    for box in "one", "two", "":
+        _serve(guest, box, 8000, f"server-{box or 'guest'}")
+    assert _in(guest, "one", _READ.format("('172.17.0.3', 8000)")) == "server-two"
+    assert _in(guest, "two", _READ.format("('172.17.0.2', 8000)")) == "server-one"
+    assert _in(guest, "two", _READ.format("('127.0.0.1', 8000)")) == "server-two"
+    assert _in(guest, "two", _READ.format("('172.17.0.1', 8000)")) == "server-guest"
+    assert _in(guest, "", _READ.format("('172.17.0.2', 8000)")) == "server-one"
+    script = f"import socket\n{_READ.format((VM_ADDRESS, 8000))}"
+    assert world.peer.run([sys.executable, "-c", script]).stdout.strip() == "server-guest"
+
+
+def test_each_sees_its_own_sockets(guest: Guest) -> None:
+    """/proc/net/vmrpc of a namespace has its sockets and no others."""
+    said = _in(
+        guest,
+        "one",
+        """
+s = tcp()
+libc = ctypes.CDLL(None, use_errno=True)
+for net in '/proc/self/ns/net', '/run/netns/two', '/proc/1/ns/net':
+    assert not libc.setns(os.open(net, os.O_RDONLY), 0)
+    text = open('/proc/thread-self/net/vmrpc').read()
+    print(str(os.fstat(s.fileno()).st_ino) in text.split())
+# The socket stays where it was made.
+t = tcp(); print(s.getsockname()[0], t.getsockname()[0], echoed(s))
+""",
+    )
+    assert said.splitlines() == ["True", "False", "False", "172.17.0.2 192.0.0.2 hello"]
+
+
+def test_the_guests_packet_filter_counts(guest: Guest) -> None:
+    """What the guest would not forward is not the host's; other destinations are."""
+    script = """
+try:
+    print(echoed(tcp()))
+except OSError as error:
+    print(errno.errorcode[error.errno])
+"""
+    rejects = (
+        ("nft add rule ip filter USER tcp dport 7 reject", "nft flush chain ip filter USER"),
+        (
+            "ip netns exec one nft 'table ip own "
+            "{ chain OUT { type filter hook output priority 0; tcp dport 7 reject; }; }'",
+            "ip netns exec one nft delete table ip own",
+        ),
+    )
+    for forbid, allow in rejects:
+        guest.run(forbid)
+        assert _in(guest, "one", script) == "ECONNREFUSED"
+        assert guest.run("ip netns exec one curl -sS http://www.test/").stdout == PAGE
+        guest.run(allow)
+        assert _in(guest, "one", script) == "hello"
+
+
+def test_a_route_alone_leads_nowhere(guest: Guest) -> None:
+    """A namespace without a link to the guest gets no way out by routes of its own."""
+    guest.run(
+        "ip netns add lone; ip -n lone link add eth0 type dummy\n"
+        "ip -n lone address add 172.17.0.9/16 dev eth0; ip -n lone link set eth0 up\n"
+        "ip -n lone route add default via 172.17.0.1"
+    )
+    script = """
+s = socket.socket(); s.settimeout(1)
+try:
+    s.connect((sys.argv[1], 7))
+except OSError as error:
+    print(type(error).__name__)
+"""
+    address = _in(guest, "", "print(peer())")
+    words = ["ip", "netns", "exec", "lone", "python3", "-c", _HEAD + script, address]
+    assert guest.run(words).stdout == "TimeoutError\n"
+    before = guest.run(f"cat {_PARAMETER}").stdout.strip()
+    guest.run(f"echo all > {_PARAMETER}")
+    assert guest.run([*words[:-2], _HEAD + script + "else: print(own(s))", address]).stdout == (
+        "['remote']\n"
+    )
+    guest.run(f"echo {before} > {_PARAMETER}; ip netns del lone")
+
+
+def test_the_parameter(guest: Guest) -> None:
+    """Words; off leaves all other namespaces to the guest; what is none of them is refused."""
+    assert guest.run(f"cat {_PARAMETER}").stdout == "routed\n"
+    refused = guest.run(f"echo some > {_PARAMETER}", check=False)
+    assert refused.rc
+    assert "namespaces=some" in guest.run("dmesg").stdout
+    address = _in(guest, "", "print(peer())")
+    guest.run(f"echo off > {_PARAMETER}")
+    words = ["ip", "netns", "exec", "one", "curl", "-sS", f"http://{address}/"]
+    assert guest.run(words, check=False).rc == 7  # no connection
+    assert guest.run("curl -sS http://www.test/").stdout == PAGE
+    guest.run(f"echo routed > {_PARAMETER}")
+    assert guest.run("ip netns exec one curl -sS http://www.test/").stdout == PAGE
+
+
+def test_a_namespace_ends_before_its_sockets(guest: Guest) -> None:
+    """A connection outlives the name and the link of its namespace, and then leaves nothing."""
+    guest.run(f"{_ADD}add late 4")
+    said = _in(
+        guest,
+        "late",
+        """
+import subprocess
+s = tcp(); u = udp(); u.connect((peer(), 7))
+libc = ctypes.CDLL(None, use_errno=True)
+assert not libc.setns(os.open('/proc/1/ns/net', os.O_RDONLY), 0)
+subprocess.run('ip netns del late; ip link del vlate', shell=True, check=True)
+print(echoed(s), echoed(u), s.getsockname()[0])
+""",
+    )
+    assert said == "hello hello 172.17.0.4"
+    assert (
+        re.search(r"vlate|172\.17\.0\.4", guest.run("ip address; cat /proc/net/vmrpc").stdout)
+        is None
+    )
+
+
+def test_root_of_a_user_namespace(guest: Guest) -> None:
+    """It may ping where it might open a raw socket, and has no other way out than its routes."""
+    script = """
+socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP).bind(('', 0))
+t = socket.socket(); t.bind(('', 80))
+try:
+    t.connect((sys.argv[1], 7))
+except OSError as error:
+    print(errno.errorcode[error.errno])
+"""
+    address = _in(guest, "", "print(peer())")
+    words = ["unshare", "--user", "--map-root-user", "--net", "python3", "-c", _HEAD + script]
+    assert guest.run([*words, address]).stdout == "ENETUNREACH\n"

@@ -10,9 +10,9 @@
 #include <glib.h>
 #include <string.h>
 
-#include "dnsd/server/core/http.h"
 #include "dnsd/server/core/stream.h"
 #include "dnsd/server/serve/serve.h"
+#include "dnsd/server/service/exporter.h"
 #include "tests/fixtures/zone-fixture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

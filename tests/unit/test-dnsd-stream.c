@@ -4,8 +4,8 @@
 #include <glib.h>
 #include <string.h>
 
-#include "dnsd/server/core/http.h"
 #include "dnsd/server/core/stream.h"
+#include "dnsd/server/service/exporter.h"
 
 typedef struct Fixture {
     DnsdStream s;

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "dnsd/server/core/http.h"
 #include "dnsd/server/service/exporter.h"
 
 #define PATIENCE_S      10
@@ -51,6 +50,39 @@ static void exporter_hang_up(ExporterClient *c)
     free(c->out);
     c->out = NULL;
     c->fd = -1;
+}
+
+/* --- requests ------------------------------------------------------------- */
+
+static bool request_is_whole(const char *text, size_t len)
+{
+    return memmem(text, len, "\r\n\r\n", 4) || memmem(text, len, "\n\n", 2);
+}
+
+/* Does @text begin with the word and a blank? */
+static bool request_has(const char *text, size_t len, const char *word)
+{
+    size_t word_len = strlen(word);
+
+    return len > word_len && !memcmp(text, word, word_len) &&
+           text[word_len] == ' ';
+}
+
+DnsdHttp dnsd_http_parse(const char *text, size_t len)
+{
+    const char *path = memchr(text, ' ', len);
+
+    if (!request_is_whole(text, len)) {
+        return len < DNSD_HTTP_MAX ? DNSD_HTTP_MORE : DNSD_HTTP_WRONG;
+    }
+    if (!path) {
+        return DNSD_HTTP_WRONG;
+    }
+    path++;
+    if (!request_has(path, len - (path - text), "/metrics")) {
+        return DNSD_HTTP_UNKNOWN;
+    }
+    return request_has(text, len, "GET") ? DNSD_HTTP_METRICS : DNSD_HTTP_METHOD;
 }
 
 /* --- answers -------------------------------------------------------------- */

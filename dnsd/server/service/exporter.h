@@ -15,6 +15,19 @@
 
 typedef void DnsdMetricsFn(void *opaque, DnsdText *text);
 
+#define DNSD_HTTP_MAX   4096    /* limit of a request, octets */
+
+typedef enum DnsdHttp {
+    DNSD_HTTP_MORE,             /* incomplete */
+    DNSD_HTTP_METRICS,          /* GET /metrics */
+    DNSD_HTTP_UNKNOWN,          /* 404 */
+    DNSD_HTTP_METHOD,           /* 405 */
+    DNSD_HTTP_WRONG,            /* 400 */
+} DnsdHttp;
+
+/** dnsd_http_parse: parse the request so far; header fields are ignored */
+DnsdHttp dnsd_http_parse(const char *text, size_t len);
+
 typedef struct DnsdExporter DnsdExporter;
 
 /** dnsd_metrics_whole: all metrics, in memory of their size; to be freed */

@@ -35,7 +35,10 @@ exec chroot . sh -ec "$1"
 """
 #: Limits that a bed without CAP_SYS_RESOURCE may set.
 _LIMITS = "--ulimit nofile=4096:4096 --ulimit nproc=4096:4096"
+#: Authorities whom this machine trusts, as in tests/machines.
+_AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
 _RUN = f"--privileged --cgroups=disabled --network=host {_LIMITS} --rm --volume /mnt/clone:/vmmnet"
+_TRUST = f"--volume /mnt/authorities.crt:{_AUTHORITIES}:ro"
 
 Shell = Callable[[str], str]
 
@@ -75,6 +78,7 @@ def shell() -> Iterator[Shell]:
     resolver = Path("/etc/resolv.conf")
     if resolver.exists():
         shutil.copy(resolver, folder / "host/etc/resolv.conf")
+    shutil.copy(_AUTHORITIES, folder / "authorities.crt")
     run(f"{_PODMAN} import /mnt/debian.tar docker.io/library/debian:13")
     run(f"{_PODMAN} build --isolation=chroot --network=host --tag vmmnet /mnt/clone")
     yield run
@@ -89,5 +93,5 @@ def test_make_run_needs_a_privileged_container(shell: Shell) -> None:
 
 
 def test_make_run_ends_with_both_pages(shell: Shell) -> None:
-    said = shell(f"{_PODMAN} run {_RUN} vmmnet")
+    said = shell(f"{_PODMAN} run {_RUN} {_TRUST} vmmnet")
     assert "<title>An IPv6-only page</title>" in said and "<title>An IPv4 server</title>" in said

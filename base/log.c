@@ -98,14 +98,18 @@ bool base_log_set_level(const char *name)
 
 /* --- lines that others can cause ------------------------------------------ */
 
+/* What "until" has for the time 0, so that zero is long before a clock begins. */
+#define LOG_TIME_ZERO ((int64_t)1 << 62)
+
 static bool log_take(BaseLogLimit *limit, const BaseLogRate *rate, int64_t now)
 {
-    int64_t until = MAX(limit->until, now - rate->burst * rate->each);
+    int64_t full = now - rate->burst * rate->each;
+    int64_t until = MAX(limit->until - LOG_TIME_ZERO, full);
 
     if (until + rate->each > now) {
         return false;
     }
-    limit->until = until + rate->each;
+    limit->until = until + rate->each + LOG_TIME_ZERO;
     return true;
 }
 

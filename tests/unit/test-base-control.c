@@ -270,11 +270,11 @@ static void test_log_lines(void)
 }
 
 /* Two lines at once, then one a second; and a line of those left out */
-static void test_log_limit(void)
+static void test_log_limit(gconstpointer start)
 {
     static const BaseLogRate rate = { SECOND, 2 };
     BaseLogLimit limit = { 0 };
-    int64_t now = 1000 * SECOND;
+    int64_t now = GPOINTER_TO_SIZE(start) * SECOND;
 
     g_assert_true(base_log_may(&limit, &rate, now));
     g_assert_true(base_log_may(&limit, &rate, now));
@@ -531,7 +531,10 @@ int main(int argc, char **argv)
     ADD("lines", plain_ops, test_lines);
     ADD("log", plain_ops, test_log);
     g_test_add_func("/base/log", test_log_lines);
-    g_test_add_func("/base/log/limit", test_log_limit);
+    g_test_add_data_func("/base/log/limit", GSIZE_TO_POINTER(1000),
+                         test_log_limit);
+    g_test_add_data_func("/base/log/limit-after-boot", GSIZE_TO_POINTER(1),
+                         test_log_limit);
     g_test_add_func("/base/json", test_json);
     ADD("half", plain_ops, test_half_a_line);
     ADD("long", plain_ops, test_long_line);

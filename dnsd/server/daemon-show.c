@@ -28,6 +28,7 @@ typedef struct DnsdShow {
     const DnsdDaemon *daemon;
     uint64_t states;            /* of the daemon, when it began */
     bool as_json;
+    BaseJson json;
     size_t next;
 } DnsdShow;
 
@@ -94,74 +95,69 @@ static void text_zone(const DnsdDaemon *d, BaseControlClient *c,
 
 /* --- JSON ----------------------------------------------------------------- */
 
-static void json_text(BaseControlClient *c, const char *key, const char *text)
+static void json_put(void *opaque, const char *text, size_t len)
 {
-    char *string = base_json_string(text);
-
-    base_control_printf(c, "\"%s\": %s", key, string);
-    free(string);
+    base_control_write(opaque, text, len);
 }
 
-static void json_copy(BaseControlClient *c, const DnsdCopyStatus *copy)
+static void json_copy(BaseJson *j, const DnsdCopyStatus *copy)
 {
-    base_control_printf(c, ", \"asking\": %s, \"refresh-in\": %" PRIu64
-                        ", \"failures\": %" PRIu32 ", \"last-success\": %"
-                        PRIu64, copy->is_asking ? "true" : "false",
-                        copy->refresh_s, copy->failures, copy->success);
+    base_json_bool(j, "asking", copy->is_asking);
+    base_json_number(j, "refresh-in", copy->refresh_s);
+    base_json_number(j, "failures", copy->failures);
+    base_json_number(j, "last-success", copy->success);
     if (copy->has_zone) {
-        base_control_printf(c, ", \"expires-in\": %" PRIu64, copy->expire_s);
+        base_json_number(j, "expires-in", copy->expire_s);
     }
     if (copy->error) {
-        base_control_write(c, ", ", 2);
-        json_text(c, "last-error", copy->error);
+        base_json_text(j, "last-error", copy->error);
     }
 }
 
-static void json_primaries(const DnsdDaemon *d, BaseControlClient *c,
+static void json_primaries(const DnsdDaemon *d, BaseJson *j,
                            const DnsdZoneConfig *config)
 {
+    base_json_open(j, "primaries", '[');
     for (size_t i = 0; i < config->primaries; i++) {
         uint32_t serial;
 
-        base_control_printf(c, i ? ", {" : ", \"primaries\": [{");
-        json_text(c, "address", config->primary[i].at.text);
+        base_json_open(j, NULL, '{');
+        base_json_text(j, "address", config->primary[i].at.text);
         if (dnsd_secondaries_heard(d->secondaries, &config->name, i,
                                    &serial)) {
-            base_control_printf(c, ", \"serial\": %" PRIu32, serial);
+            base_json_number(j, "serial", serial);
         }
-        base_control_write(c, "}", 1);
+        base_json_close(j, '}');
     }
-    if (config->primaries) {
-        base_control_write(c, "]", 1);
-    }
+    base_json_close(j, ']');
 }
 
-static void json_zone(const DnsdDaemon *d, BaseControlClient *c,
-                      const char *name, const DnsdZoneStatus *zone)
+static void json_zone(const DnsdDaemon *d, BaseJson *j, const char *name,
+                      const DnsdZoneStatus *zone)
 {
-    base_control_write(c, "{", 1);
-    json_text(c, "zone", name);
-    base_control_printf(c, ", \"role\": \"%s\", \"state\": \"%s\", ",
-                        zone_role(zone->config),
-                        dnsd_zone_state_name(zone->state));
-    json_text(c, "image", zone->config->image);
+    base_json_open(j, NULL, '{');
+    base_json_text(j, "zone", name);
+    base_json_text(j, "role", zone_role(zone->config));
+    base_json_text(j, "state", dnsd_zone_state_name(zone->state));
+    base_json_text(j, "image", zone->config->image);
     if (zone->state != DNSD_ZONE_MISSING) {
-        base_control_printf(c, ", \"serial\": %" PRIu32, zone->serial);
+        base_json_number(j, "serial", zone->serial);
     }
     if (zone->store.layers) {
-        base_control_printf(c, ", \"journal\": %" PRIu64,
-                            zone->store.journal_len);
+        base_json_number(j, "journal", zone->store.journal_len);
     }
     if (zone->copy.is_known) {
-        json_copy(c, &zone->copy);
+        json_copy(j, &zone->copy);
     }
-    json_primaries(d, c, zone->config);
-    base_control_write(c, "}", 1);
+    if (zone->config->primaries) {
+        json_primaries(d, j, zone->config);
+    }
+    base_json_close(j, '}');
 }
 
 /* --- an answer ------------------------------------------------------------ */
 
-static void show_zone(const DnsdShow *s, BaseControlClient *c)
+static void show_zone(DnsdShow *s, BaseControlClient *c)
 {
     const DnsdState *state = s->daemon->state;
     const DnsdZone *served = &state->zone[s->next];
@@ -175,9 +171,10 @@ static void show_zone(const DnsdShow *s, BaseControlClient *c)
     }
     dnsd_secondaries_status(s->daemon->secondaries, &zone.config->name,
                             &zone.copy);
-    (s->as_json ? json_zone : text_zone)(s->daemon, c, name, &zone);
-    if (s->as_json && s->next + 1 < state->config->zones) {
-        base_control_write(c, ", ", 2);
+    if (s->as_json) {
+        json_zone(s->daemon, &s->json, name, &zone);
+    } else {
+        text_zone(s->daemon, c, name, &zone);
     }
 }
 
@@ -199,7 +196,9 @@ static BaseControlPart show_more(void *opaque, BaseControlClient *c)
         return BASE_CONTROL_MORE;
     }
     if (s->as_json) {
-        base_control_write(c, "]}\n", 3);
+        base_json_close(&s->json, ']');
+        base_json_close(&s->json, '}');
+        base_control_write(c, "\n", 1);
     }
     return BASE_CONTROL_LAST;
 }
@@ -217,11 +216,16 @@ bool dnsd_daemon_show(void *daemon, BaseControlClient *c, char **words,
     if (!s) {
         return base_control_fail(c, "no memory");
     }
-    *s = (DnsdShow) { .daemon = d, .states = d->states, .as_json = count };
+    *s = (DnsdShow) {
+        .daemon = d, .states = d->states, .as_json = count,
+        .json = { { json_put, c } },
+    };
     if (s->as_json) {
-        base_control_printf(c, "{\"threads\": %u, \"reloads\": %" PRIu64
-                            ", \"reloads-failed\": %" PRIu64 ", \"zones\": [",
-                            d->pool.started, d->reloads, d->reloads_failed);
+        base_json_open(&s->json, NULL, '{');
+        base_json_number(&s->json, "threads", d->pool.started);
+        base_json_number(&s->json, "reloads", d->reloads);
+        base_json_number(&s->json, "reloads-failed", d->reloads_failed);
+        base_json_open(&s->json, "zones", '[');
     } else {
         base_control_printf(c, "server %zu zone%s, %u thread%s, reloaded %"
                             PRIu64 ", reloads failed %" PRIu64 "\n",

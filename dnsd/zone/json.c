@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* JSON strings, RFC 8259, and error messages */
 #include <stdarg.h>
-#include <stdlib.h>
 
 #include "base/json.h"
 #include "dnsd/zone/commands.h"
@@ -9,12 +8,14 @@
 
 #define TEXT_MAX    4096
 
+static void json_put(void *out, const char *text, size_t len)
+{
+    fwrite(text, 1, len, out);
+}
+
 void json_string(FILE *out, const char *text)
 {
-    char *string = base_json_string(text);
-
-    fputs(string, out);
-    free(string);
+    base_json_string(&(BaseOut) { json_put, out }, text);
 }
 
 int reject(bool json, const char *format, ...)

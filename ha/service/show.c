@@ -4,8 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ha/service/show.h"
+#include "base/json.h"
+#include "base/metrics.h"
 #include "base/units.h"
+#include "ha/service/show.h"
 
 #define PIECE           64u     /* maximum number of bindings in a piece */
 
@@ -13,6 +15,7 @@ typedef enum Step { HEAD, BINDINGS, TAIL, DONE } Step;
 
 struct Mip6Show {
     Mip6ShowFormat format;
+    BaseJson json;
     Mip6Agent agent;            /* a copy; only @ops may be dereferenced */
     unsigned groups;            /* number with listeners */
     unsigned contested;         /* bindings */
@@ -92,7 +95,7 @@ static unsigned left(const Mip6Show *s, const Mip6AgentBinding *b)
 
 /* --- text ----------------------------------------------------------------- */
 
-static void text_head(const Mip6Show *s, GString *out)
+static void text_head(Mip6Show *s, GString *out)
 {
     char addr[INET6_ADDRSTRLEN];
 
@@ -107,7 +110,7 @@ static void text_head(const Mip6Show *s, GString *out)
     }
 }
 
-static void text_binding(const Mip6Show *s, const Mip6AgentBinding *b,
+static void text_binding(Mip6Show *s, const Mip6AgentBinding *b,
                          GString *out)
 {
     char home[INET6_ADDRSTRLEN], care_of[INET6_ADDRSTRLEN];
@@ -120,7 +123,7 @@ static void text_binding(const Mip6Show *s, const Mip6AgentBinding *b,
                                                               : "");
 }
 
-static void text_tail(const Mip6Show *s, GString *out)
+static void text_tail(Mip6Show *s, GString *out)
 {
     const Mip6Agent *a = &s->agent;
 
@@ -160,177 +163,166 @@ static void text_tail(const Mip6Show *s, GString *out)
 
 /* --- JSON ----------------------------------------------------------------- */
 
-static void json_head(const Mip6Show *s, GString *out)
+static void put(void *opaque, const char *text, size_t len)
 {
+    g_string_append_len(opaque, text, len);
+}
+
+static void json_head(Mip6Show *s, GString *out)
+{
+    BaseJson *j = &s->json;
     char addr[INET6_ADDRSTRLEN];
 
-    g_string_append_printf(out, "{\"address\": \"%s\", \"prefix-length\": %u, "
-                           "\"bindings-max\": %u, \"bindings\": [",
-                           text_of(addr, &s->agent.config.address),
-                           s->agent.config.prefix_len,
-                           s->agent.config.bindings_max);
+    j->out = (BaseOut) { put, out };
+    base_json_open(j, NULL, '{');
+    base_json_text(j, "address", text_of(addr, &s->agent.config.address));
+    base_json_number(j, "prefix-length", s->agent.config.prefix_len);
+    base_json_number(j, "bindings-max", s->agent.config.bindings_max);
+    base_json_open(j, "bindings", '[');
 }
 
-static void json_binding(const Mip6Show *s, const Mip6AgentBinding *b,
-                         GString *out)
+static void json_binding(Mip6Show *s, const Mip6AgentBinding *b, GString *out)
 {
-    char home[INET6_ADDRSTRLEN], care_of[INET6_ADDRSTRLEN];
+    BaseJson *j = &s->json;
+    char addr[INET6_ADDRSTRLEN];
 
-    g_string_append_printf(out, "%s{\"home\": \"%s\", \"care-of\": \"%s\", "
-                           "\"sequence\": %u, \"lifetime\": %u, "
-                           "\"left\": %u, \"sent\": %" PRIu64
-                           ", \"received\": %" PRIu64 ", \"contested\": %s}",
-                           s->next ? ", " : "",
-                           text_of(home, &b->home),
-                           text_of(care_of, &b->care_of), b->sequence,
-                           b->lifetime * MIP6_LIFETIME_UNIT, left(s, b),
-                           b->sent, b->received,
-                           b->contest.state == MIP6_CONTESTED ? "true"
-                                                              : "false");
+    j->out = (BaseOut) { put, out };
+    base_json_open(j, NULL, '{');
+    base_json_text(j, "home", text_of(addr, &b->home));
+    base_json_text(j, "care-of", text_of(addr, &b->care_of));
+    base_json_number(j, "sequence", b->sequence);
+    base_json_number(j, "lifetime", b->lifetime * MIP6_LIFETIME_UNIT);
+    base_json_number(j, "left", left(s, b));
+    base_json_number(j, "sent", b->sent);
+    base_json_number(j, "received", b->received);
+    base_json_bool(j, "contested", b->contest.state == MIP6_CONTESTED);
+    base_json_close(j, '}');
 }
 
-static void json_tail(const Mip6Show *s, GString *out)
+static void json_tail(Mip6Show *s, GString *out)
 {
     const Mip6Agent *a = &s->agent;
-    const char *comma = "";
+    BaseJson *j = &s->json;
+    char status[4];
 
-    g_string_append_printf(out, "], \"registered\": %" PRIu64
-                           ", \"refused\": %" PRIu64 ", \"ended\": %" PRIu64
-                           ", \"expired\": %" PRIu64 ", \"revoked\": %" PRIu64
-                           ", \"restored\": %" PRIu64
-                           ", \"errors\": %" PRIu64 ", \"muted\": %" PRIu64
-                           ", \"sent\": %" PRIu64 ", \"received\": %" PRIu64
-                           ", \"stragglers\": %" PRIu64
-                           ", \"fast-path\": %s, \"fast-sent\": %" PRIu64
-                           ", \"fast-received\": %" PRIu64
-                           ", \"prefix-answers\": %" PRIu64
-                           ", \"prefix-advertisements\": %" PRIu64
-                           ", \"prefix-unheard\": %" PRIu64
-                           ", \"acknowledged\": {", a->registered, a->refused,
-                           a->ended, a->expired, a->revoked, a->restored,
-                           a->errors,
-                           a->muted, a->sent, a->received, a->stragglers,
-                           s->fast ? "true" : "false", s->passed.sent,
-                           s->passed.received,
-                           a->solicited,
-                           a->advertised, a->unheard);
+    j->out = (BaseOut) { put, out };
+    base_json_close(j, ']');
+    base_json_number(j, "registered", a->registered);
+    base_json_number(j, "refused", a->refused);
+    base_json_number(j, "ended", a->ended);
+    base_json_number(j, "expired", a->expired);
+    base_json_number(j, "revoked", a->revoked);
+    base_json_number(j, "restored", a->restored);
+    base_json_number(j, "errors", a->errors);
+    base_json_number(j, "muted", a->muted);
+    base_json_number(j, "sent", a->sent);
+    base_json_number(j, "received", a->received);
+    base_json_number(j, "stragglers", a->stragglers);
+    base_json_bool(j, "fast-path", s->fast);
+    base_json_number(j, "fast-sent", s->passed.sent);
+    base_json_number(j, "fast-received", s->passed.received);
+    base_json_number(j, "prefix-answers", a->solicited);
+    base_json_number(j, "prefix-advertisements", a->advertised);
+    base_json_number(j, "prefix-unheard", a->unheard);
+    base_json_open(j, "acknowledged", '{');
     for (unsigned i = 0; i < G_N_ELEMENTS(a->answered); i++) {
         if (a->answered[i]) {
-            g_string_append_printf(out, "%s\"%u\": %" PRIu64, comma, i,
-                                   a->answered[i]);
-            comma = ", ";
+            g_snprintf(status, sizeof(status), "%u", i);
+            base_json_number(j, status, a->answered[i]);
         }
     }
-    g_string_append(out, "}, \"dropped\": {");
+    base_json_close(j, '}');
+    base_json_open(j, "dropped", '{');
     for (unsigned i = 0; i < MIP6_AGENT_DROPS; i++) {
-        g_string_append_printf(out, "%s\"%s\": %" PRIu64, i ? ", " : "",
-                               mip6_agent_drop_name(i), a->dropped[i]);
+        base_json_number(j, mip6_agent_drop_name(i), a->dropped[i]);
     }
-    g_string_append_printf(out, "}, \"groups\": %u, \"group-reports\": %" PRIu64
-                           ", \"group-queries\": %" PRIu64
-                           ", \"groups-refused\": %" PRIu64 "}\n", s->groups,
-                           a->groups.reports, a->groups.queried,
-                           a->groups.refused);
+    base_json_close(j, '}');
+    base_json_number(j, "groups", s->groups);
+    base_json_number(j, "group-reports", a->groups.reports);
+    base_json_number(j, "group-queries", a->groups.queried);
+    base_json_number(j, "groups-refused", a->groups.refused);
+    base_json_close(j, '}');
+    base_out_text(&j->out, "\n");
 }
 
 /* --- Prometheus ----------------------------------------------------------- */
 
-static void metric(GString *out, const char *name, const char *type,
-                   const char *help)
+static void metrics(Mip6Show *s, GString *out)
 {
-    g_string_append_printf(out, "# HELP vmmnet_ha_%s %s\n"
-                           "# TYPE vmmnet_ha_%s %s\n", name, help, name, type);
-}
-
-static void sample(GString *out, const char *name, const char *label,
-                   const char *value, uint64_t number)
-{
-    g_string_append_printf(out, "vmmnet_ha_%s{%s=\"%s\"} %" PRIu64 "\n", name,
-                           label, value, number);
-}
-
-static void plain(GString *out, const char *name, const char *type,
-                  const char *help, uint64_t number)
-{
-    metric(out, name, type, help);
-    g_string_append_printf(out, "vmmnet_ha_%s %" PRIu64 "\n", name, number);
-}
-
-static void metrics(const Mip6Show *s, GString *out)
-{
+    const BaseMetrics to = { { put, out }, "vmmnet_ha_" }, *m = &to;
     const Mip6Agent *a = &s->agent;
     char status[4];
 
-    plain(out, "bindings", "gauge", "Valid bindings.", s->bindings->len);
-    plain(out, "bindings_max", "gauge", "Maximum number of bindings.",
+    base_metric_only(m, "bindings", "gauge", "Valid bindings.", s->bindings->len);
+    base_metric_only(m, "bindings_max", "gauge", "Maximum number of bindings.",
           s->agent.config.bindings_max);
-    plain(out, "contested_bindings", "gauge",
+    base_metric_only(m, "contested_bindings", "gauge",
           "Bindings that go to and fro between nodes.", s->contested);
-    plain(out, "registrations_total", "counter",
+    base_metric_only(m, "registrations_total", "counter",
           "Binding Updates that made or changed a binding.", a->registered);
-    plain(out, "bindings_restored_total", "counter",
+    base_metric_only(m, "bindings_restored_total", "counter",
           "Bindings restored from an earlier agent.", a->restored);
-    metric(out, "bindings_ended_total", "counter", "Bindings that ended.");
-    sample(out, "bindings_ended_total", "by", "node", a->ended);
-    sample(out, "bindings_ended_total", "by", "lifetime", a->expired);
-    sample(out, "bindings_ended_total", "by", "configuration", a->revoked);
-    metric(out, "acknowledgements_total", "counter",
+    base_metric(m, "bindings_ended_total", "counter", "Bindings that ended.");
+    base_metric_value(m, "bindings_ended_total", "by", "node", a->ended);
+    base_metric_value(m, "bindings_ended_total", "by", "lifetime", a->expired);
+    base_metric_value(m, "bindings_ended_total", "by", "configuration", a->revoked);
+    base_metric(m, "acknowledgements_total", "counter",
            "Binding Acknowledgements by their status.");
     for (unsigned i = 0; i < G_N_ELEMENTS(a->answered); i++) {
         if (a->answered[i]) {
             g_snprintf(status, sizeof(status), "%u", i);
-            sample(out, "acknowledgements_total", "status", status,
+            base_metric_value(m, "acknowledgements_total", "status", status,
                    a->answered[i]);
         }
     }
-    metric(out, "errors_total", "counter",
+    base_metric(m, "errors_total", "counter",
            "ICMPv6 and Binding Errors; muted: above the rate limit.");
-    sample(out, "errors_total", "sent", "yes", a->errors);
-    sample(out, "errors_total", "sent", "muted", a->muted);
-    metric(out, "tunnel_packets_total", "counter",
+    base_metric_value(m, "errors_total", "sent", "yes", a->errors);
+    base_metric_value(m, "errors_total", "sent", "muted", a->muted);
+    base_metric(m, "tunnel_packets_total", "counter",
            "Packets to and from mobile nodes.");
-    sample(out, "tunnel_packets_total", "direction", "sent", a->sent);
-    sample(out, "tunnel_packets_total", "direction", "received", a->received);
-    plain(out, "fast_path", "gauge",
+    base_metric_value(m, "tunnel_packets_total", "direction", "sent", a->sent);
+    base_metric_value(m, "tunnel_packets_total", "direction", "received", a->received);
+    base_metric_only(m, "fast_path", "gauge",
           "Whether the kernel forwards simple packets by itself.", s->fast);
-    metric(out, "fast_path_packets_total", "counter",
+    base_metric(m, "fast_path_packets_total", "counter",
            "Packets that the kernel has forwarded by itself.");
-    sample(out, "fast_path_packets_total", "direction", "sent",
+    base_metric_value(m, "fast_path_packets_total", "direction", "sent",
            s->passed.sent);
-    sample(out, "fast_path_packets_total", "direction", "received",
+    base_metric_value(m, "fast_path_packets_total", "direction", "received",
            s->passed.received);
-    plain(out, "straggling_packets_total", "counter",
+    base_metric_only(m, "straggling_packets_total", "counter",
           "Packets from previous care-of addresses that were sent on.",
           a->stragglers);
-    metric(out, "prefix_advertisements_total", "counter",
+    base_metric(m, "prefix_advertisements_total", "counter",
            "Mobile prefix advertisements; unheard: without an answer.");
-    sample(out, "prefix_advertisements_total", "kind", "solicited",
+    base_metric_value(m, "prefix_advertisements_total", "kind", "solicited",
            a->solicited);
-    sample(out, "prefix_advertisements_total", "kind", "unsolicited",
+    base_metric_value(m, "prefix_advertisements_total", "kind", "unsolicited",
            a->advertised);
-    sample(out, "prefix_advertisements_total", "kind", "unheard", a->unheard);
-    metric(out, "dropped_packets_total", "counter",
+    base_metric_value(m, "prefix_advertisements_total", "kind", "unheard", a->unheard);
+    base_metric(m, "dropped_packets_total", "counter",
            "Dropped packets, by reason.");
     for (unsigned i = 0; i < MIP6_AGENT_DROPS; i++) {
-        sample(out, "dropped_packets_total", "reason", mip6_agent_drop_name(i),
+        base_metric_value(m, "dropped_packets_total", "reason", mip6_agent_drop_name(i),
                a->dropped[i]);
     }
-    plain(out, "groups", "gauge", "Groups that mobile nodes listen to.",
+    base_metric_only(m, "groups", "gauge", "Groups that mobile nodes listen to.",
           s->groups);
-    plain(out, "group_reports_total", "counter",
+    base_metric_only(m, "group_reports_total", "counter",
           "Reports of mobile nodes about their groups.", a->groups.reports);
-    plain(out, "group_queries_total", "counter",
+    base_metric_only(m, "group_queries_total", "counter",
           "Queries to mobile nodes about their groups.", a->groups.queried);
-    plain(out, "groups_refused_total", "counter",
+    base_metric_only(m, "groups_refused_total", "counter",
           "Groups refused because of a limit.", a->groups.refused);
 }
 
 /* --- pieces --------------------------------------------------------------- */
 
 static const struct {
-    void (*head)(const Mip6Show *s, GString *out);
-    void (*binding)(const Mip6Show *s, const Mip6AgentBinding *b, GString *out);
-    void (*tail)(const Mip6Show *s, GString *out);
+    void (*head)(Mip6Show *s, GString *out);
+    void (*binding)(Mip6Show *s, const Mip6AgentBinding *b, GString *out);
+    void (*tail)(Mip6Show *s, GString *out);
 } formats[] = {
     [MIP6_SHOW_TEXT] = { text_head, text_binding, text_tail },
     [MIP6_SHOW_JSON] = { json_head, json_binding, json_tail },

@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 
 #include "base/json.h"
+#include "base/metrics.h"
 #include "hostd/core/show.h"
 
 static const char *const places[] = {
@@ -29,49 +30,53 @@ void hostd_show_text(const HostdRegistry *r, GString *out)
     }
 }
 
-static void json_text(const char *text, GString *out)
+static void put(void *opaque, const char *text, size_t len)
 {
-    g_autofree char *string = base_json_string(text);
-
-    g_string_append(out, string);
+    g_string_append_len(opaque, text, len);
 }
 
-static void json_vm(const HostdVm *vm, GString *out)
+static void json_vm(const HostdVm *vm, BaseJson *j)
 {
     char addr[INET6_ADDRSTRLEN];
 
-    g_string_append_printf(out, "{\"uuid\": \"%s\", \"state\": \"%s\", "
-                           "\"pid-file\": ", vm->uuid, places[vm->place]);
-    json_text(vm->pid_file, out);
-    g_string_append(out, ", \"addresses\": [");
+    base_json_open(j, NULL, '{');
+    base_json_text(j, "uuid", vm->uuid);
+    base_json_text(j, "state", places[vm->place]);
+    base_json_text(j, "pid-file", vm->pid_file);
+    base_json_open(j, "addresses", '[');
     for (guint i = 0; i < vm->addresses->len; i++) {
         const HostdAddress *a = &g_array_index(vm->addresses, HostdAddress, i);
 
         inet_ntop(AF_INET6, &a->addr, addr, sizeof(addr));
-        g_string_append_printf(out, "%s{\"address\": \"%s\", \"interface\": ",
-                               i ? ", " : "", addr);
-        json_text(a->dev, out);
-        g_string_append_printf(out, ", \"lost\": %s}",
-                               a->lost ? "true" : "false");
+        base_json_open(j, NULL, '{');
+        base_json_text(j, "address", addr);
+        base_json_text(j, "interface", a->dev);
+        base_json_bool(j, "lost", a->lost);
+        base_json_close(j, '}');
     }
-    g_string_append(out, "]}");
+    base_json_close(j, ']');
+    base_json_close(j, '}');
 }
 
 void hostd_show_json(const HostdRegistry *r, GString *out)
 {
     g_autoptr(GList) list = hostd_registry_list(r);
+    BaseJson j = { { put, out } };
 
-    g_string_append(out, "{\"vms\": [");
+    base_json_open(&j, NULL, '{');
+    base_json_open(&j, "vms", '[');
     for (GList *link = list; link; link = link->next) {
-        json_vm(link->data, out);
-        g_string_append(out, link->next ? ", " : "");
+        json_vm(link->data, &j);
     }
-    g_string_append(out, "]}\n");
+    base_json_close(&j, ']');
+    base_json_close(&j, '}');
+    base_out_text(&j.out, "\n");
 }
 
 void hostd_show_metrics(const HostdRegistry *r, GString *out)
 {
     g_autoptr(GList) list = hostd_registry_list(r);
+    BaseMetrics m = { { put, out }, "vmmnet_hostd_" };
     unsigned vms[G_N_ELEMENTS(places)] = { 0 }, there = 0, lost = 0;
 
     for (GList *link = list; link; link = link->next) {
@@ -87,16 +92,11 @@ void hostd_show_metrics(const HostdRegistry *r, GString *out)
             }
         }
     }
-    g_string_append(out, "# HELP vmmnet_hostd_vms Registered VMs.\n"
-                    "# TYPE vmmnet_hostd_vms gauge\n");
+    base_metric(&m, "vms", "gauge", "Registered VMs.");
     for (unsigned i = 0; i < G_N_ELEMENTS(places); i++) {
-        g_string_append_printf(out, "vmmnet_hostd_vms{state=\"%s\"} %u\n",
-                               places[i], vms[i]);
+        base_metric_value(&m, "vms", "state", places[i], vms[i]);
     }
-    g_string_append_printf(out, "# HELP vmmnet_hostd_addresses Addresses of "
-                           "VMs that are here.\n"
-                           "# TYPE vmmnet_hostd_addresses gauge\n"
-                           "vmmnet_hostd_addresses{state=\"there\"} %u\n"
-                           "vmmnet_hostd_addresses{state=\"lost\"} %u\n", there,
-                           lost);
+    base_metric(&m, "addresses", "gauge", "Addresses of VMs that are here.");
+    base_metric_value(&m, "addresses", "state", "there", there);
+    base_metric_value(&m, "addresses", "state", "lost", lost);
 }

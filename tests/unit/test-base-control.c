@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/listener.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "base/units.h"
 
 #define PARTS       100u
@@ -290,11 +291,55 @@ static void test_log_limit(gconstpointer start)
     g_assert_cmpuint(limit.left_out, ==, 1);
 }
 
+static void put(void *opaque, const char *text, size_t len)
+{
+    g_string_append_len(opaque, text, len);
+}
+
+/* Values in objects and arrays */
+static void test_json_values(void)
+{
+    g_autoptr(GString) string = g_string_new(NULL);
+    BaseJson j = { { put, string } };
+
+    base_json_open(&j, NULL, '{');
+    base_json_open(&j, "none", '[');
+    base_json_close(&j, ']');
+    base_json_number(&j, "number", UINT64_MAX);
+    base_json_open(&j, "some", '[');
+    for (unsigned i = 0; i < 2; i++) {
+        base_json_open(&j, NULL, '{');
+        base_json_bool(&j, "last", i);
+        base_json_text(&j, "text", "\"");
+        base_json_close(&j, '}');
+    }
+    base_json_close(&j, ']');
+    base_json_close(&j, '}');
+    g_assert_cmpstr(string->str, ==, "{\"none\": [], "
+                    "\"number\": 18446744073709551615, \"some\": "
+                    "[{\"last\": false, \"text\": \"\\\"\"}, "
+                    "{\"last\": true, \"text\": \"\\\"\"}]}");
+}
+
+static void test_metrics(void)
+{
+    g_autoptr(GString) string = g_string_new(NULL);
+    BaseMetrics m = { { put, string }, "x_" };
+
+    base_metric_only(&m, "one", "gauge", "Help.", 1);
+    base_metric(&m, "two", "counter", NULL);
+    base_metric_value(&m, "two", "of", "a\"\\\nb", 2);
+    g_assert_cmpstr(string->str, ==, "# HELP x_one Help.\n# TYPE x_one gauge\n"
+                    "x_one 1\n# TYPE x_two counter\n"
+                    "x_two{of=\"a\\\"\\\\\\nb\"} 2\n");
+}
+
 static void assert_json(const char *text, const char *expected)
 {
-    g_autofree char *string = base_json_string(text);
+    g_autoptr(GString) string = g_string_new(NULL);
 
-    g_assert_cmpstr(string, ==, expected);
+    base_json_string(&(BaseOut) { put, string }, text);
+    g_assert_cmpstr(string->str, ==, expected);
 }
 
 static void test_json(void)
@@ -535,6 +580,8 @@ int main(int argc, char **argv)
                          test_log_limit);
     g_test_add_data_func("/base/log/limit-after-boot", GSIZE_TO_POINTER(1),
                          test_log_limit);
+    g_test_add_func("/base/json/values", test_json_values);
+    g_test_add_func("/base/metrics", test_metrics);
     g_test_add_func("/base/json", test_json);
     ADD("half", plain_ops, test_half_a_line);
     ADD("long", plain_ops, test_long_line);

@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "net/dns/answer/answer.h"
+#include "base/metrics.h"
 #include "dnsd/server/core/metrics.h"
 #include "net/dns/wire/wire.h"
 
-#define NAME "vmmnet_dnsd_"
+#define METRICS(text)   { { text_put, text }, "vmmnet_dnsd_" }
 
 static const struct {
     uint16_t type;
@@ -56,44 +57,44 @@ static const char *const kinds[DNSD_KINDS] = {
 /* Metrics with one label, or without (label NULL: the metric itself) */
 static const struct {
     unsigned which;
-    const char *metric, *label;
+    const char *metric, *label, *of;
 } singles[] = {
-    { DNSD_COUNT_UDP, "requests_total", "transport=\"udp\"" },
-    { DNSD_COUNT_TCP, "requests_total", "transport=\"tcp\"" },
-    { DNSD_COUNT_EDNS, "requests_edns_total", NULL },
-    { DNSD_COUNT_DNSSEC_OK, "requests_dnssec_ok_total", NULL },
-    { DNSD_COUNT_HANDED_OVER, "requests_control_total", NULL },
-    { DNSD_COUNT_COOKIE_NONE, "cookies_total", "state=\"none\"" },
-    { DNSD_COUNT_COOKIE_MALFORMED, "cookies_total", "state=\"malformed\"" },
-    { DNSD_COUNT_COOKIE_CLIENT, "cookies_total", "state=\"client\"" },
-    { DNSD_COUNT_COOKIE_VALID, "cookies_total", "state=\"valid\"" },
-    { DNSD_COUNT_TRUNCATED, "replies_truncated_total", NULL },
-    { DNSD_COUNT_DENIED, "replies_denied_total", NULL },
+    { DNSD_COUNT_UDP, "requests_total", "transport", "udp" },
+    { DNSD_COUNT_TCP, "requests_total", "transport", "tcp" },
+    { DNSD_COUNT_EDNS, "requests_edns_total", NULL, NULL },
+    { DNSD_COUNT_DNSSEC_OK, "requests_dnssec_ok_total", NULL, NULL },
+    { DNSD_COUNT_HANDED_OVER, "requests_control_total", NULL, NULL },
+    { DNSD_COUNT_COOKIE_NONE, "cookies_total", "state", "none" },
+    { DNSD_COUNT_COOKIE_MALFORMED, "cookies_total", "state", "malformed" },
+    { DNSD_COUNT_COOKIE_CLIENT, "cookies_total", "state", "client" },
+    { DNSD_COUNT_COOKIE_VALID, "cookies_total", "state", "valid" },
+    { DNSD_COUNT_TRUNCATED, "replies_truncated_total", NULL, NULL },
+    { DNSD_COUNT_DENIED, "replies_denied_total", NULL, NULL },
     { DNSD_COUNT_SLIP_TRUNCATED, "rate_limit_slips_total",
-      "reply=\"truncated\"" },
+      "reply", "truncated" },
     { DNSD_COUNT_SLIP_BADCOOKIE, "rate_limit_slips_total",
-      "reply=\"badcookie\"" },
-    { DNSD_COUNT_RESOLVER_KEPT, "resolver_queries_total", "from=\"kept\"" },
+      "reply", "badcookie" },
+    { DNSD_COUNT_RESOLVER_KEPT, "resolver_queries_total", "from", "kept" },
     { DNSD_COUNT_RESOLVER_ASKED, "resolver_queries_total",
-      "from=\"resolver\"" },
-    { DNSD_COUNT_BOGUS_FAILED, "resolver_bogus_total", "reply=\"servfail\"" },
-    { DNSD_COUNT_BOGUS_SHOWN, "resolver_bogus_total", "reply=\"data\"" },
-    { DNSD_DROP_IGNORED, "drops_total", "reason=\"no-query\"" },
-    { DNSD_DROP_LONG, "drops_total", "reason=\"too-long\"" },
-    { DNSD_DROP_PORT, "drops_total", "reason=\"port-0\"" },
-    { DNSD_DROP_RATE, "drops_total", "reason=\"rate-limit\"" },
-    { DNSD_DROP_CONTROL, "drops_total", "reason=\"control-queue\"" },
+      "from", "resolver" },
+    { DNSD_COUNT_BOGUS_FAILED, "resolver_bogus_total", "reply", "servfail" },
+    { DNSD_COUNT_BOGUS_SHOWN, "resolver_bogus_total", "reply", "data" },
+    { DNSD_DROP_IGNORED, "drops_total", "reason", "no-query" },
+    { DNSD_DROP_LONG, "drops_total", "reason", "too-long" },
+    { DNSD_DROP_PORT, "drops_total", "reason", "port-0" },
+    { DNSD_DROP_RATE, "drops_total", "reason", "rate-limit" },
+    { DNSD_DROP_CONTROL, "drops_total", "reason", "control-queue" },
     { DNSD_DROP_RESOLVER_CLIENT, "drops_total",
-      "reason=\"resolver-client\"" },
-    { DNSD_DROP_RESOLVER_FULL, "drops_total", "reason=\"resolver-full\"" },
-    { DNSD_DROP_SEND, "drops_total", "reason=\"send\"" },
-    { DNSD_TCP_ACCEPTED, "tcp_accepted_total", NULL },
-    { DNSD_TCP_CLOSED, "tcp_closed_total", "reason=\"client\"" },
-    { DNSD_TCP_PER_CLIENT, "tcp_closed_total", "reason=\"per-client\"" },
-    { DNSD_TCP_EVICTED, "tcp_closed_total", "reason=\"evicted\"" },
-    { DNSD_TCP_IDLE, "tcp_closed_total", "reason=\"idle\"" },
-    { DNSD_TCP_MALFORMED, "tcp_closed_total", "reason=\"malformed\"" },
-    { DNSD_TCP_FAILED, "tcp_closed_total", "reason=\"failed\"" },
+      "reason", "resolver-client" },
+    { DNSD_DROP_RESOLVER_FULL, "drops_total", "reason", "resolver-full" },
+    { DNSD_DROP_SEND, "drops_total", "reason", "send" },
+    { DNSD_TCP_ACCEPTED, "tcp_accepted_total", NULL, NULL },
+    { DNSD_TCP_CLOSED, "tcp_closed_total", "reason", "client" },
+    { DNSD_TCP_PER_CLIENT, "tcp_closed_total", "reason", "per-client" },
+    { DNSD_TCP_EVICTED, "tcp_closed_total", "reason", "evicted" },
+    { DNSD_TCP_IDLE, "tcp_closed_total", "reason", "idle" },
+    { DNSD_TCP_MALFORMED, "tcp_closed_total", "reason", "malformed" },
+    { DNSD_TCP_FAILED, "tcp_closed_total", "reason", "failed" },
 };
 
 void dnsd_counters_add(uint64_t sums[DNSD_COUNTS], const DnsdCounters *c)
@@ -125,9 +126,14 @@ void dnsd_text_add(DnsdText *text, const char *format, ...)
     text->len += len > 0 ? len : 0;
 }
 
+static void text_put(void *opaque, const char *part, size_t len)
+{
+    dnsd_text_add(opaque, "%.*s", (int)len, part);
+}
+
 void dnsd_metrics_type(DnsdText *text, const char *metric, const char *type)
 {
-    dnsd_text_add(text, "# TYPE " NAME "%s %s\n", metric, type);
+    base_metric(&(BaseMetrics) METRICS(text), metric, type, NULL);
 }
 
 void dnsd_metrics_counts(DnsdText *text, const uint64_t *n, const char *metric,
@@ -137,8 +143,8 @@ void dnsd_metrics_counts(DnsdText *text, const uint64_t *n, const char *metric,
     dnsd_metrics_type(text, metric, "counter");
     for (unsigned i = 0; i < count; i++) {
         if (names[i]) {
-            dnsd_text_add(text, NAME "%s{%s=\"%s\"} %" PRIu64 "\n", metric,
-                          label, names[i], n[i]);
+            base_metric_value(&(BaseMetrics) METRICS(text), metric, label,
+                              names[i], n[i]);
         }
     }
 }
@@ -151,29 +157,27 @@ void dnsd_metrics_rcodes(DnsdText *text, const uint64_t n[DNSD_RCODES],
 
 static void add_singles(DnsdText *text, const DnsdNumbers *numbers)
 {
+    const BaseMetrics m = METRICS(text);
     const char *before = "";
 
     for (size_t i = 0; i < sizeof(singles) / sizeof(singles[0]); i++) {
-        const char *label = singles[i].label;
-
         if (strcmp(before, singles[i].metric)) {
             dnsd_metrics_type(text, singles[i].metric, "counter");
         }
         before = singles[i].metric;
-        dnsd_text_add(text, NAME "%s%s%s%s %" PRIu64 "\n", singles[i].metric,
-                      label ? "{" : "", label ? label : "", label ? "}" : "",
-                      numbers->sum[singles[i].which]);
+        base_metric_value(&m, singles[i].metric, singles[i].label,
+                          singles[i].of, numbers->sum[singles[i].which]);
         if (singles[i].which == DNSD_DROP_SEND) {
-            dnsd_text_add(text, NAME "drops_total{reason=\"receive-buffer\"} %"
-                          PRIu64 "\n", numbers->kernel_drops);
+            base_metric_value(&m, "drops_total", "reason", "receive-buffer",
+                              numbers->kernel_drops);
         }
     }
 }
 
 static void add_gauge(DnsdText *text, const char *metric, uint64_t value)
 {
-    dnsd_metrics_type(text, metric, "gauge");
-    dnsd_text_add(text, NAME "%s %" PRIu64 "\n", metric, value);
+    base_metric_only(&(BaseMetrics) METRICS(text), metric, "gauge", NULL,
+                     value);
 }
 
 void dnsd_metrics_server(DnsdText *text, const DnsdNumbers *numbers)
@@ -193,22 +197,16 @@ void dnsd_metrics_server(DnsdText *text, const DnsdNumbers *numbers)
                         "replies_kind_total", "kind", kinds, DNSD_KINDS);
     dnsd_metrics_counts(text, numbers->sum + DNSD_COUNT_TYPE,
                         "questions_total", "type", names, DNSD_TYPES);
-    dnsd_metrics_type(text, "reloads_total", "counter");
-    dnsd_text_add(text, NAME "reloads_total{result=\"done\"} %" PRIu64 "\n"
-                  NAME "reloads_total{result=\"failed\"} %" PRIu64 "\n",
-                  numbers->reloads, numbers->reloads_failed);
+    dnsd_metrics_counts(text, (uint64_t[]) {
+        numbers->reloads, numbers->reloads_failed,
+    }, "reloads_total", "result", (const char *[]) { "done", "failed" }, 2);
 }
 
-/* The name of a zone is graphic ASCII; quotes and '\' are escaped. */
 void dnsd_metrics_zone(DnsdText *text, const char *metric, const char *zone,
                        uint64_t value)
 {
-    dnsd_text_add(text, NAME "%s{zone=\"", metric);
-    for (; *zone; zone++) {
-        dnsd_text_add(text, *zone == '"' || *zone == '\\' ? "\\%c" : "%c",
-                      *zone);
-    }
-    dnsd_text_add(text, "\"} %" PRIu64 "\n", value);
+    base_metric_value(&(BaseMetrics) METRICS(text), metric, "zone", zone,
+                      value);
 }
 
 static const char *const zone_states[DNSD_ZONE_STATES] = {
@@ -223,18 +221,19 @@ const char *dnsd_zone_state_name(DnsdZoneState state)
 
 void dnsd_metrics_zones(DnsdText *text, const uint64_t n[DNSD_ZONE_STATES])
 {
-    dnsd_metrics_type(text, "zones", "gauge");
+    const BaseMetrics m = METRICS(text);
+
+    base_metric(&m, "zones", "gauge", NULL);
     for (unsigned i = 0; i < DNSD_ZONE_STATES; i++) {
-        dnsd_text_add(text, NAME "zones{state=\"%s\"} %" PRIu64 "\n",
-                      zone_states[i], n[i]);
+        base_metric_value(&m, "zones", "state", zone_states[i], n[i]);
     }
 }
 
 void dnsd_metrics_states_begin(DnsdText *text)
 {
-    dnsd_text_add(text, "# HELP " NAME "zone_state 0: served, 1: no image, "
-                  "2: damaged, 3: expired; all but 0 are answered SERVFAIL\n");
-    dnsd_metrics_type(text, "zone_state", "gauge");
+    base_metric(&(BaseMetrics) METRICS(text), "zone_state", "gauge",
+                "0: served, 1: no image, 2: damaged, 3: expired; all but 0 are "
+                "answered SERVFAIL");
 }
 
 void dnsd_metrics_state(DnsdText *text, const char *zone, DnsdZoneState state)

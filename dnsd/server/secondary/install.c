@@ -2,7 +2,6 @@
 /* Installation of a zone that was transferred */
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "base/octets.h"
 #include "dnsd/server/secondary/fresh.h"
 #include "dnsd/server/secondary/secondary.h"
+#include "dnsd/update/store/journal.h"
 #include "dnsd/update/xfr/source.h"
 
 #define SOA_NUMBERS     20      /* octets of the numbers of an SOA */
@@ -55,20 +55,6 @@ uint64_t dnsd_secondary_age(const DnsdDynZone *dyn, const char *image,
 
 /* --- the first image ------------------------------------------------------ */
 
-static int sync_folder_of(const char *path)
-{
-    char *copy = strdup(path);
-    int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-                  : -1;
-    int ret = !copy ? -ENOMEM : fd < 0 || fsync(fd) ? -errno : 0;
-
-    if (fd >= 0) {
-        close(fd);
-    }
-    free(copy);
-    return ret;
-}
-
 /* A journal without its image is useless. */
 static int remove_journal(const char *image, const char *suffix)
 {
@@ -87,7 +73,7 @@ static bool install_first(DnsdDynZone *dyn, const char *image, const char *path,
 
     ret = ret ? ret : remove_journal(image, ".jnl.old");
     ret = ret || !rename(path, image) ? ret : -errno;
-    ret = ret ? ret : sync_folder_of(image);
+    ret = ret ? ret : dns_store_sync_folder_of(image);
     if (ret) {
         snprintf(why, why_len, "the image cannot be put in place: %s",
                  strerror(-ret));

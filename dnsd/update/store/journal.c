@@ -29,14 +29,23 @@ static int write_all(int fd, const uint8_t *data, size_t len, uint64_t at)
     return 0;
 }
 
-static int sync_folder(const Journal *j)
+static int sync_folder(const char *folder)
 {
-    int fd = open(j->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int ret = fd < 0 || fsync(fd) ? -errno : 0;
 
     if (fd >= 0) {
         close(fd);
     }
+    return ret;
+}
+
+int dns_store_sync_folder_of(const char *path)
+{
+    char *copy = strdup(path);
+    int ret = copy ? sync_folder(dirname(copy)) : -ENOMEM;
+
+    free(copy);
     return ret;
 }
 
@@ -61,7 +70,7 @@ static int make_file(Journal *j, uint64_t identity, uint64_t position,
     ret = write_all(file->fd, begin, sizeof(begin), 0);
     ret = ret || !fsync(file->fd) ? ret : -errno;
     ret = ret || !rename(j->path_new, j->path[JOURNAL_NOW]) ? ret : -errno;
-    ret = ret ? ret : sync_folder(j);
+    ret = ret ? ret : sync_folder(j->folder);
     if (ret) {
         journal_forget(file);
     }
@@ -155,7 +164,7 @@ int journal_rotate(Journal *j)
     journal_forget(&j->file[JOURNAL_OLD]);
     j->file[JOURNAL_OLD] = *now;
     *now = (JournalFile) { .fd = -1 };
-    ret = sync_folder(j);
+    ret = sync_folder(j->folder);
     return ret ? ret : have_file(j);
 }
 
@@ -180,7 +189,7 @@ int journal_set_aside(Journal *j)
     }
     j->left = (JournalLeft) { 0 };
     j->is_unknown = false;
-    return sync_folder(j);
+    return sync_folder(j->folder);
 }
 
 int journal_restart(Journal *j, uint64_t identity, uint64_t position)

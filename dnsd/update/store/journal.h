@@ -107,4 +107,7 @@ int journal_read_next(JournalReader *reader, DnsBuffer *buffer,
 
 void journal_reader_close(JournalReader *reader);
 
+/** dns_store_sync_folder_of: fsync() of the folder of a file; 0, or -errno */
+int dns_store_sync_folder_of(const char *path);
+
 #endif /* DNSD_UPDATE_STORE_JOURNAL_H */

@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -125,20 +124,6 @@ int store_publish(DnsStore *s)
 
 /* --- the image ------------------------------------------------------------ */
 
-static int sync_folder_of(const char *path)
-{
-    char *copy = strdup(path);
-    int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-                  : -1;
-    int ret = !copy ? -ENOMEM : fd < 0 || fsync(fd) ? -errno : 0;
-
-    if (fd >= 0) {
-        close(fd);
-    }
-    free(copy);
-    return ret;
-}
-
 int store_name_image(DnsStore *s, const char *path, uint64_t identity,
                      uint64_t position)
 {
@@ -151,5 +136,5 @@ int store_name_image(DnsStore *s, const char *path, uint64_t identity,
         return -errno;
     }
     journal_based(s->journal, identity, position);
-    return sync_folder_of(s->path);
+    return dns_store_sync_folder_of(s->path);
 }

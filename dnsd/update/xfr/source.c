@@ -38,11 +38,6 @@ void xfr_source_changes(XfrSource *s, const JournalReader *reader)
     s->reader = *reader;
 }
 
-void xfr_source_only_soa(XfrSource *s)
-{
-    s->state = s->state == XFR_FIRST ? XFR_LAST : XFR_END;
-}
-
 void xfr_source_end(XfrSource *s)
 {
     free(s->apex);

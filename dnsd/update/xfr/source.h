@@ -46,9 +46,6 @@ void xfr_source_view(XfrSource *source, const ZoneView *view);
 /* The source takes over the reader. */
 void xfr_source_changes(XfrSource *source, const JournalReader *reader);
 
-/** xfr_source_only_soa: end behind the first record */
-void xfr_source_only_soa(XfrSource *source);
-
 /**
  * xfr_source_next: set source->name and source->record, valid until the next
  * call

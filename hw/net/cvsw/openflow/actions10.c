@@ -80,23 +80,7 @@ static CvswOfFault parse_action(CvswOfStep *step, const CvswOfItem *item)
 CvswOfFault cvsw_of_actions10_parse(CvswOfSteps *steps, const uint8_t *buf,
                                     size_t len)
 {
-    size_t pos = 0;
-
-    while (pos < len) {
-        CvswOfFault fault = CVSW_OF_ACT_BAD_LEN;
-        CvswOfStep *step;
-        CvswOfItem item;
-
-        if (cvsw_of_item(&item, buf + pos, len - pos)) {
-            step = cvsw_of_steps_add(steps);
-            fault = step ? parse_action(step, &item) : CVSW_OF_ACT_TOO_MANY;
-        }
-        if (fault != CVSW_OF_OK) {
-            return fault;
-        }
-        pos += item.len;
-    }
-    return CVSW_OF_OK;
+    return cvsw_of_steps_parse(steps, buf, len, parse_action);
 }
 
 static void head(GByteArray *out, uint16_t type, uint16_t len)

@@ -59,4 +59,30 @@ static inline bool cvsw_of_item(CvswOfItem *item, const uint8_t *buf,
            item->len <= len;
 }
 
+typedef CvswOfFault CvswOfParseFn(CvswOfStep *step, const CvswOfItem *item);
+
+/** cvsw_of_steps_parse: append all actions of @len octets */
+static inline CvswOfFault cvsw_of_steps_parse(CvswOfSteps *steps,
+                                              const uint8_t *buf, size_t len,
+                                              CvswOfParseFn *parse)
+{
+    size_t pos = 0;
+
+    while (pos < len) {
+        CvswOfFault fault = CVSW_OF_ACT_BAD_LEN;
+        CvswOfStep *step;
+        CvswOfItem item;
+
+        if (cvsw_of_item(&item, buf + pos, len - pos)) {
+            step = cvsw_of_steps_add(steps);
+            fault = step ? parse(step, &item) : CVSW_OF_ACT_TOO_MANY;
+        }
+        if (fault != CVSW_OF_OK) {
+            return fault;
+        }
+        pos += item.len;
+    }
+    return CVSW_OF_OK;
+}
+
 #endif /* CVSW_OPENFLOW_STEPS_H */

@@ -25,7 +25,7 @@ static GQuark error_quark(void)
     return g_quark_from_static_string("mip6-fast-error");
 }
 
-static bool fail(GError **errp, const char *what, int error)
+static bool fast_fail(GError **errp, const char *what, int error)
 {
     g_set_error(errp, error_quark(), error, "%s: %s", what, strerror(error));
     return false;
@@ -83,11 +83,11 @@ static bool load(Mip6Fast *f, const void *program, size_t len,
     f->object = bpf_object__open_mem(program, len, &options);
     if (!f->object || !set_room(f, "bindings", bindings) ||
         !set_room(f, "counters", bindings)) {
-        return fail(errp, "the program cannot be read", errno);
+        return fast_fail(errp, "the program cannot be read", errno);
     }
     error = -bpf_object__load(f->object);
     if (error) {
-        return fail(errp, "the kernel does not take the program", error);
+        return fast_fail(errp, "the kernel does not take the program", error);
     }
     f->program = bpf_program__fd(
         bpf_object__find_program_by_name(f->object, "mip6_fast"));
@@ -107,8 +107,8 @@ static bool set(Mip6Fast *f, const struct in6_addr *agent, uint32_t head,
     memcpy(&settings.agent, agent, sizeof(settings.agent));
     if (cpus < 0 ||
         bpf_map_update_elem(map_of(f, "settings"), &zero, &settings, 0)) {
-        return fail(errp, "the program cannot be configured", cpus < 0 ? -cpus
-                                                                : errno);
+        return fast_fail(errp, "the program cannot be configured",
+                         cpus < 0 ? -cpus : errno);
     }
     f->cpus = cpus;
     f->each_cpu = g_new0(struct mip6_fast_counters, f->cpus);
@@ -143,13 +143,13 @@ bool mip6_fast_attach(Mip6Fast *f, int tun_index, GError **errp)
     int error = -bpf_tc_hook_create(&hook);
 
     if (error) {
-        return fail(errp, "the TUN device has no qdisc clsact", error);
+        return fast_fail(errp, "the TUN device has no qdisc clsact", error);
     }
     f->tun_index = tun_index;
     error = -bpf_tc_attach(&hook, &options);
-    return !error || fail(errp, "the program cannot be attached to the TUN "
-                                "device",
-                          error);
+    return !error ||
+           fast_fail(errp, "the program cannot be attached to the TUN device",
+                     error);
 }
 
 void mip6_fast_look(Mip6Fast *f)

@@ -65,7 +65,7 @@ static GQuark error_quark(void)
     return g_quark_from_static_string("mip6-ha-host-error");
 }
 
-static bool fail(GError **errp, const char *what, const char *name)
+static bool host_fail(GError **errp, const char *what, const char *name)
 {
     g_set_error(errp, error_quark(), errno, "%s '%s': %s", what, name,
                 strerror(errno));
@@ -259,7 +259,7 @@ static bool open_tun(Mip6HaHost *h, const char *name, GError **errp)
 
     h->tun_fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC | O_NONBLOCK);
     if (h->tun_fd < 0) {
-        return fail(errp, "cannot open", "/dev/net/tun");
+        return host_fail(errp, "cannot open", "/dev/net/tun");
     }
     g_strlcpy(ifr.ifr_name, name, sizeof(ifr.ifr_name));
     if (ioctl(h->tun_fd, TUNSETIFF, &ifr) < 0) {
@@ -270,7 +270,7 @@ static bool open_tun(Mip6HaHost *h, const char *name, GError **errp)
     h->tun_index = if_nametoindex(ifr.ifr_name);
     remove_filters(h);
     if (!set_up(h)) {
-        return fail(errp, "cannot set up the TUN device", name);
+        return host_fail(errp, "cannot set up the TUN device", name);
     }
     return true;
 }
@@ -311,7 +311,7 @@ static bool open_link(Mip6HaHost *h, const char *name, GError **errp)
     struct ifreq ifr = { 0 };
 
     if (!address.sll_ifindex) {
-        return fail(errp, "there is no interface", name);
+        return host_fail(errp, "there is no interface", name);
     }
     h->link_index = address.sll_ifindex;
     h->link_fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -321,7 +321,7 @@ static bool open_link(Mip6HaHost *h, const char *name, GError **errp)
         setsockopt(h->link_fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all,
                    sizeof(all)) < 0 ||
         bind(h->link_fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-        return fail(errp, "cannot listen on interface", name);
+        return host_fail(errp, "cannot listen on interface", name);
     }
     memcpy(h->mac, ifr.ifr_hwaddr.sa_data, sizeof(h->mac));
     g_strlcpy(h->link_name, name, sizeof(h->link_name));
@@ -387,7 +387,7 @@ bool mip6_ha_host_open(Mip6HaHost *h, const char *interface, const char *tun,
     }
     if (error) {
         errno = -error;
-        return fail(errp, "cannot open", "netlink");
+        return host_fail(errp, "cannot open", "netlink");
     }
     await_interface(h, interface);
     if (!open_tun(h, tun, errp)) {

@@ -16,9 +16,10 @@ static const char *const verbs[] = {
     [HOSTD_YIELD] = "yield",
 };
 
-static bool fail(GError **errp, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static bool line_fail(GError **errp, const char *format, ...)
+    G_GNUC_PRINTF(2, 3);
 
-static bool fail(GError **errp, const char *format, ...)
+static bool line_fail(GError **errp, const char *format, ...)
 {
     g_autofree char *text = NULL;
     va_list args;
@@ -66,9 +67,9 @@ static bool read_uuid(HostdLine *line, char **rest, GError **errp)
     const char *word = next_word(rest);
 
     if (!word || !is_uuid(word)) {
-        return fail(errp, "%s: '%s' is not a UUID such as "
-                    "0a7c1f3e-0000-4000-8000-00000000000a",
-                    hostd_line_verb(line->verb), word ? word : "");
+        return line_fail(errp, "%s: '%s' is not a UUID such as "
+                         "0a7c1f3e-0000-4000-8000-00000000000a",
+                         hostd_line_verb(line->verb), word ? word : "");
     }
     for (size_t i = 0; i < HOSTD_UUID_LEN; i++) {
         line->uuid[i] = g_ascii_tolower(word[i]);
@@ -81,8 +82,8 @@ static bool read_pid_file(HostdLine *line, char **rest, GError **errp)
     const char *name = *rest;
 
     if (!name || name[0] != '/') {
-        return fail(errp, "register: the pid file '%s' is not an absolute "
-                    "path", name ? name : "");
+        return line_fail(errp, "register: the pid file '%s' is not an absolute "
+                         "path", name ? name : "");
     }
     g_strlcpy(line->pid_file, name, sizeof(line->pid_file));
     *rest = NULL;
@@ -118,12 +119,12 @@ static bool read_address(HostdLine *line, char **rest, GError **errp)
 
     if (!addr || inet_pton(AF_INET6, addr, &line->address.addr) != 1 ||
         !is_unicast(&line->address.addr)) {
-        return fail(errp, "address6: '%s' is not a global unicast IPv6 "
-                    "address, without prefix length", addr ? addr : "");
+        return line_fail(errp, "address6: '%s' is not a global unicast IPv6 "
+                         "address, without prefix length", addr ? addr : "");
     }
     if (!dev || !is_device(dev)) {
-        return fail(errp, "address6 %s: '%s' is not the name of an interface",
-                    addr, dev ? dev : "");
+        return line_fail(errp, "address6 %s: '%s' is not the name of an "
+                         "interface", addr, dev ? dev : "");
     }
     g_strlcpy(line->address.dev, dev, sizeof(line->address.dev));
     return true;
@@ -185,22 +186,22 @@ bool hostd_line_parse(HostdLine *line, const char *text, size_t len,
 
     memset(line, 0, sizeof(*line));
     if (len >= HOSTD_LINE_MAX || !is_text(text, len)) {
-        return fail(errp, "a line is not text of at most %u octets",
-                    HOSTD_LINE_MAX);
+        return line_fail(errp, "a line is not text of at most %u octets",
+                         HOSTD_LINE_MAX);
     }
     memcpy(copy, text, len);
     copy[len] = '\0';
     word = next_word(&rest);
     line->verb = verb_of(word);
     if (!line->verb) {
-        return fail(errp, "'%s' is not one of register, address6, end, forget, "
-                    "show, metrics, take and yield", word);
+        return line_fail(errp, "'%s' is not one of register, address6, end, "
+                         "forget, show, metrics, take and yield", word);
     }
     if (!read_arguments(line, &rest, errp)) {
         return false;
     }
-    return !rest || fail(errp, "%s: '%s' is unexpected",
-                         hostd_line_verb(line->verb), rest);
+    return !rest || line_fail(errp, "%s: '%s' is unexpected",
+                              hostd_line_verb(line->verb), rest);
 }
 
 const char *hostd_line_verb(HostdVerb verb)

@@ -13,7 +13,8 @@
 
 #define HOST_BITS       128
 
-static bool fail(GError **errp, const char *what, const HostdAddress *address)
+static bool netlink_fail(GError **errp, const char *what,
+                         const HostdAddress *address)
 {
     char text[INET6_ADDRSTRLEN];
     int error = errno;
@@ -96,14 +97,14 @@ bool hostd_netlink_add(HostdNetlink *n, const HostdAddress *address,
     RtnlRequest r;
 
     if (!index || !remove_elsewhere(n, address, index)) {
-        return fail(errp, "take", address);
+        return netlink_fail(errp, "take", address);
     }
     request(&r, RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, address, index,
             HOST_BITS);
     rtnl_put(&r, IFA_FLAGS, &flags, sizeof(flags));
     rtnl_put(&r, IFA_CACHEINFO, &deprecated, sizeof(deprecated));
     errno = -rtnl_do(n, &r);
-    return !errno || fail(errp, "take", address);
+    return !errno || netlink_fail(errp, "take", address);
 }
 
 bool hostd_netlink_has(HostdNetlink *n, const HostdAddress *address)
@@ -126,7 +127,8 @@ bool hostd_netlink_is_up(HostdNetlink *n, const char *dev)
 bool hostd_netlink_remove(HostdNetlink *n, const HostdAddress *address,
                           GError **errp)
 {
-    return remove_elsewhere(n, address, 0) || fail(errp, "yield", address);
+    return remove_elsewhere(n, address, 0) ||
+           netlink_fail(errp, "yield", address);
 }
 
 bool hostd_netlink_open(HostdNetlink *n, GError **errp)

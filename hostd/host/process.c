@@ -57,7 +57,7 @@ void hostd_peer_close(HostdPeer *peer)
 
 /* --- pid files ------------------------------------------------------------ */
 
-static bool fail(GError **errp, const char *pid_file, const char *why)
+static bool process_fail(GError **errp, const char *pid_file, const char *why)
 {
     g_set_error(errp, HOSTD_ERROR, HOSTD_ERROR_HOST, "the pid file %s %s",
                 pid_file, why);
@@ -97,17 +97,18 @@ static bool read_pid(const char *pid_file, pid_t *pid, GError **errp)
         g_autofree char *why = g_strdup_printf("cannot be opened: %s",
                                                strerror(errno));
 
-        return fail(errp, pid_file, why);
+        return process_fail(errp, pid_file, why);
     }
     ours = is_ours(fd);
     len = read(fd, text, PID_TEXT_MAX);
     close(fd);
     if (!ours) {
-        return fail(errp, pid_file, "is not a file that only root can write");
+        return process_fail(errp, pid_file,
+                            "is not a file that only root can write");
     }
     text[MAX(len, 0)] = '\0';
-    return parse_pid(text, pid) || fail(errp, pid_file, "does not contain "
-                                             "a number");
+    return parse_pid(text, pid) ||
+           process_fail(errp, pid_file, "does not contain a number");
 }
 
 bool hostd_peer_is(const HostdPeer *peer, const char *pid_file, GError **errp)

@@ -33,7 +33,7 @@ static GQuark error_quark(void)
     return g_quark_from_static_string("handoff-talk-error");
 }
 
-static bool fail(const HandoffTalk *t, GError **errp, const char *what)
+static bool talk_fail(const HandoffTalk *t, GError **errp, const char *what)
 {
     g_set_error(errp, error_quark(), errno, "path=%s: %s: %s", t->path, what,
                 strerror(errno));
@@ -87,7 +87,7 @@ static int dial(const HandoffTalk *t, GError **errp)
     if (g_strlcpy(address.sun_path, t->path, sizeof(address.sun_path)) >=
         sizeof(address.sun_path)) {
         errno = ENAMETOOLONG;
-        fail(t, errp, "this is not the path of a UNIX socket");
+        talk_fail(t, errp, "this is not the path of a UNIX socket");
         return -1;
     }
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -95,7 +95,7 @@ static int dial(const HandoffTalk *t, GError **errp)
                            sizeof(address)) == 0) {
         return fd;
     }
-    fail(t, errp, "cannot connect to vmmnet-hostd");
+    talk_fail(t, errp, "cannot connect to vmmnet-hostd");
     if (fd >= 0) {
         close(fd);
     }
@@ -123,7 +123,7 @@ static bool send_line(HandoffTalk *t, HandoffVerb verb, GError **errp)
         t->unanswered++;
         return true;
     }
-    return fail(t, errp, "cannot send to vmmnet-hostd");
+    return talk_fail(t, errp, "cannot send to vmmnet-hostd");
 }
 
 bool handoff_talk_ask(HandoffTalk *t, HandoffVerb verb, GError **errp)

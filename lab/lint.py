@@ -21,9 +21,10 @@ from .packages import wheels
 
 CHECKPATCH = paths.ROOT / "qemu" / "src" / "scripts" / "checkpatch.pl"
 _SETTINGS = ("--config", "control/pyproject.toml")
-_PYTHON = ("control", "lab", "tests", "bench")
+_PUBLISHED = "guest-linux/published/vmrpc-published"
+_PYTHON = ("control", "lab", "tests", "bench", _PUBLISHED)
 #: What mypy reads: the product, the laboratory, the benchmarks, and the commands of tests.
-_TYPED = ("control/vmmnet", "lab", "bench", "tests/machines", "tests/run")
+_TYPED = ("control/vmmnet", "lab", "bench", "tests/machines", "tests/run", _PUBLISHED)
 #: C in the style of somebody else: the guest's kernel, and OpenSSH, whose source these files join.
 _OTHER_STYLE = ("guest-linux/", "examples/ssh/", "lab/guest/", "tests/guest/")
 #: What checkpatch takes for an error: message, file, why it is none.

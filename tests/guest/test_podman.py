@@ -1,60 +1,45 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Debian's Podman in a guest with IPv6: which published ports are reached.
+"""Debian's Podman in a guest with IPv6: networks, names, published ports, rootless.
 
-docs/vmrpc-containers.md has the table.  A container's image is BusyBox with the
-guest's own libraries, so nothing is pulled.
+docs/vmrpc-containers.md has the table.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from lab.base import wait
+from lab.base import paths, wait
 from lab.guest.fixtures import kernels
 from lab.guest.guest import Guest
-from lab.peers.lab import VM_ADDRESS, Lab, lab
+from lab.peers.lab import PAGE, VM_ADDRESS, Lab, lab
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from engines import BOX_PAGE, PREPARE, fetch
 
 pytestmark = pytest.mark.long
 
-_PACKAGES = ("iptables", "podman", "slirp4netns", "uidmap")
-_PAGE = "in the box"
-#: The root file system is in memory, and overlayfs does not stand on overlayfs.
-_PREPARE = f"""
-set -e
-mount -t cgroup2 none /sys/fs/cgroup
-for each in /var/lib/containers /run/containers /home; do
-    mkdir -p $each; mount -t tmpfs tmpfs $each
-done
-mount --make-rshared /
-modprobe tun && chmod 666 /dev/net/tun
-box=/run/containers/box
-mkdir -p $box/bin $box/www
-cp /usr/bin/busybox $box/bin
-for each in $(ldd /usr/bin/busybox | grep -o '/[^ ]*'); do
-    mkdir -p $box$(dirname $each); cp $each $box$each
-done
-ln -s busybox $box/bin/httpd
-echo {_PAGE} > $box/www/index.html
-tar -C $box -cf /home/box.tar .
+_PACKAGES = (*("aardvark-dns", "iptables", "netavark", "passt", "podman", "slirp4netns", "uidmap"),)
+_USER = """
 useradd -m user
 for each in /etc/subuid /etc/subgid; do echo user:100000:65536 > $each; done
 mkdir -p /run/user/$(id -u user) && chown user /run/user/$(id -u user)
 """
-_PODMAN = "podman --storage-driver=vfs --cgroup-manager=cgroupfs --events-backend=file"
+_GLOBAL = "--storage-driver=vfs --cgroup-manager=cgroupfs --events-backend=file"
+_PODMAN = f"podman {_GLOBAL}"
 _HTTPD = "localhost/box /bin/httpd -f -p 80 -h /www"
-#: Prints the page, or how the connection ended.
-_FETCH = """
+_ASK = """
 import socket, sys
-try:
-    s = socket.create_connection(sys.argv[1:3])
-    s.settimeout(float(sys.argv[3]))
-    s.sendall(b'GET / HTTP/1.0\\r\\n\\r\\n')
-    print(s.makefile().read().splitlines()[-1])
-except OSError as error:
-    print(type(error).__name__)
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+s.settimeout(60)
+s.sendto(b'back', (sys.argv[1], int(sys.argv[2])))
+print(s.recv(9).decode())
 """
+_DOC = paths.ROOT / "docs" / "vmrpc-containers.md"
+_RELAY = paths.ROOT / "guest-linux" / "published" / "vmrpc-published"
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +50,8 @@ def world() -> Iterator[Lab]:
 
 @pytest.fixture(scope="module", params=kernels())
 def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
-    with world.guest(request.param, ipv6=True, packages=_PACKAGES, memory="1G") as running:
-        running.run(_PREPARE)
+    with world.guest(request.param, ipv6=True, packages=_PACKAGES, memory="2G") as running:
+        running.run(PREPARE + _USER)
         for user in "root", "user":
             _podman(running, user, "import /home/box.tar box")
         yield running
@@ -75,30 +60,65 @@ def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
 
 def _podman(guest: Guest, user: str, words: str) -> str:
     script = f"cd; export XDG_RUNTIME_DIR=/run/user/$(id -u); {_PODMAN} {words}"
-    return guest.run(["su", user, "-c", script]).stdout.strip()
-
-
-def _fetch(world: Lab, port: int, patience: float = wait.PATIENCE) -> str:
-    command = [sys.executable, "-c", _FETCH, VM_ADDRESS, str(port), str(patience)]
-    return world.peer.run(command).stdout.strip()
+    return guest.run(["su", user, "-c", script], timeout=2 * wait.PATIENCE).stdout.strip()
 
 
 def test_of_a_user(guest: Guest, world: Lab) -> None:
-    """Its proxy opens [::] for no address; of the guest's own address it opens AF_INET."""
+    """It gets out; its proxy opens [::] for no address; of the guest's own it opens AF_INET."""
     run = "run -d --cgroups=disabled --network slirp4netns"
-    _podman(guest, "user", f"{run} -p 9080:80 -p 192.0.0.2:9081:80 {_HTTPD}")
-    assert _fetch(world, 9081) == _PAGE
-    assert _fetch(world, 9080) == "ConnectionRefusedError"
+    box = _podman(guest, "user", f"{run} -p 9080:80 -p 192.0.0.2:9081:80 {_HTTPD}")
+    assert fetch(world, VM_ADDRESS, 9081) == BOX_PAGE
+    assert fetch(world, VM_ADDRESS, 9080) == "ConnectionRefusedError"
+    inside = _podman(guest, "user", f"exec {box} wget -q -O - http://www.test/")
+    assert inside == PAGE.strip()
 
 
-def test_of_root(guest: Guest, world: Lab) -> None:
-    """conmon holds a published port and accepts nobody; a program forwards instead."""
-    box = _podman(guest, "root", f"run -d -p 8080:80 {_HTTPD}")
+def test_pasta_of_a_user(guest: Guest) -> None:
+    """With what it cannot find out at vmrpc0 itself."""
+    (words,) = [
+        line.strip() for line in _DOC.read_text().splitlines() if line.startswith("    pasta -4")
+    ]
+    command = f"cd; {words.replace('…', 'curl -sS http://www.test/')}"
+    assert guest.run(["su", "user", "-c", command]).stdout == PAGE
+
+
+def test_a_port_of_root(guest: Guest, world: Lab) -> None:
+    """conmon holds a published port and accepts nobody; our relay takes the callers on."""
+    _podman(guest, "root", f"run -d -p 8080:80 {_HTTPD}")
     # Who connects waits, for ever: that the page says so is why this is looked at.
-    assert _fetch(world, 8080, 2) == "TimeoutError"
-    address = _podman(guest, "root", f"inspect -f '{{{{.NetworkSettings.IPAddress}}}}' {box}")
-    proxy = guest.spawn(f"exec socat TCP4-LISTEN:8081,fork,reuseaddr TCP4:{address}:80")
-    guest.wait_for("ss -Hltn | grep -q :8081")
-    assert _fetch(world, 8081) == _PAGE
-    proxy.kill()
-    proxy.wait()
+    assert fetch(world, VM_ADDRESS, 8080, 2) == "TimeoutError"
+    guest.put(_RELAY.read_bytes(), "/usr/local/bin/vmrpc-published")
+    guest.run("chmod 755 /usr/local/bin/vmrpc-published")
+    relay = guest.spawn(f"exec vmrpc-published {_GLOBAL} > /run/relay.log 2>&1")
+    guest.wait_for("grep -q 'port 8080 ' /run/relay.log")
+    assert fetch(world, VM_ADDRESS, 8080) == BOX_PAGE
+    # One that starts later, and one that ends.
+    box = _podman(guest, "root", f"run -d -p 8081:80 -p 8053:53/udp {_HTTPD}")
+    guest.wait_for("grep -q 'port 8053 ' /run/relay.log")
+    assert fetch(world, VM_ADDRESS, 8081) == BOX_PAGE
+    pid = _podman(guest, "root", f"inspect -f '{{{{.State.Pid}}}}' {box}")
+    guest.spawn(f"exec nsenter -n -t {pid} socat UDP4-RECVFROM:53,fork EXEC:cat")
+    guest.wait_for(f"nsenter -n -t {pid} ss -Hlun | grep -q ':53 '")
+    assert world.peer.run([sys.executable, "-c", _ASK, VM_ADDRESS, "8053"]).stdout == "back\n"
+    _podman(guest, "root", f"rm -f -t 0 {box}")
+    guest.wait_for("! ss -Hltn | grep -q :8081")
+    assert fetch(world, VM_ADDRESS, 8081) == "ConnectionRefusedError"
+    relay.kill()
+    relay.wait()
+
+
+def test_services_of_root(guest: Guest) -> None:
+    """They know each other by name, and names outside."""
+    _podman(guest, "root", "network create both")
+    _podman(guest, "root", f"run -d --name web --network both {_HTTPD}")
+    run = "run --rm --network both localhost/box"
+    assert _podman(guest, "root", f"{run} wget -q -O - http://web/") == BOX_PAGE
+    assert _podman(guest, "root", f"{run} wget -q -O - http://www.test/") == PAGE.strip()
+
+
+def test_a_build_of_root_downloads(guest: Guest) -> None:
+    """A step of a build reaches the outside by name."""
+    script = "FROM localhost/box\\nRUN wget -q -O /www/index.html http://www.test/\\n"
+    guest.run(f"mkdir -p /home/build; printf '{script}' > /home/build/Dockerfile")
+    _podman(guest, "root", "build --isolation=chroot -t built /home/build")
+    assert _podman(guest, "root", "run --rm built cat /www/index.html") == PAGE.strip()

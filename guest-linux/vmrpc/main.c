@@ -5,11 +5,12 @@
  * Theory of operation
  * ===================
  *
- * The module runs the IPv4 sockets of the guest's programs on the host.
+ * The module runs the sockets of the guest's programs on the host: those of
+ * AF_INET and, if the device agrees, of AF_INET6.
  * Folders, from the top; each uses only folders below it:
  *
  *   main.c       life of the module and of the device
- *   family.c     takes PF_INET over
+ *   family.c     takes PF_INET and PF_INET6 over
  *   proc.c       /proc/net/vmrpc
  *   ops/         the operations of sockets: TCP in stream.c; UDP and ping in
  *                dgram.c
@@ -31,6 +32,7 @@
 #include "host/event.h"
 #include "host/wait.h"
 #include "native/inet6.h"
+#include "native/native.h"
 #include "native/netdev.h"
 #include "proc.h"
 #include "sock/ready.h"
@@ -143,6 +145,9 @@ MODULE_DEVICE_TABLE(virtio, id_table);
 static int validate(struct virtio_device *vdev)
 {
 	__virtio_clear_bit(vdev, VIRTIO_RING_F_INDIRECT_DESC);
+	/* Without IPv6 the device goes on hiding it from programs. */
+	if (!vmrpc_native_has_inet6())
+		__virtio_clear_bit(vdev, VMRPC_F_INET6);
 	return 0;
 }
 
@@ -150,6 +155,7 @@ static const unsigned int features[] = {
 	VMRPC_F_TRANSLATE,
 	VMRPC_F_MOMENTS,
 	VMRPC_F_LONG_VALUES,
+	VMRPC_F_INET6,
 };
 
 static struct virtio_driver driver = {
@@ -177,6 +183,7 @@ static int __init vmrpc_init(void)
 	if (err)
 		goto out_transport;
 	vmrpc_wait_init();
+	vmrpc_native_init();
 	vmrpc_family_init();
 	err = register_virtio_driver(&driver);
 	if (err)

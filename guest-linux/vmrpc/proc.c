@@ -5,7 +5,8 @@
  * One line for each socket, in the columns of /proc/net/tcp, with four more at
  * the end:
  *
- *   type    tcp, udp or icmp
+ *   type    tcp, udp or icmp; of AF_INET6 tcp6, udp6 or icmp6, and the addresses
+ *           as in /proc/net/tcp6
  *   mode    the side that serves it: native, both, remote (sock/sock.c)
  *   ready   VMRPC_IN ... from the latest report of the host, hexadecimal
  *   handle  its number on the wire, and in query-vmrpc of the host
@@ -30,6 +31,7 @@
 
 #include "ops/connect.h"
 #include "proc.h"
+#include "sock/addr.h"
 #include "sock/ask.h"
 #include "sock/sock.h"
 #include "transport/compat.h"
@@ -61,8 +63,8 @@ struct iter {
  * @probes: unanswered probes of a zero window
  */
 struct line {
-	struct sockaddr_in local;
-	struct sockaddr_in peer;
+	union vmrpc_name local;
+	union vmrpc_name peer;
 	u8 state;
 	u8 retransmits;
 	u8 probes;
@@ -72,15 +74,14 @@ struct line {
 
 /* --- a socket ------------------------------------------------------------- */
 
-static void native_line(struct sock *sk, struct line *line)
+static void native_line(const struct vmrpc_sock *vs, struct line *line)
 {
-	const struct inet_sock *inet = inet_sk(sk);
+	struct sock *sk = vs->sk;
 
 	line->state = READ_ONCE(sk->sk_state);
-	line->local.sin_addr.s_addr = inet->inet_rcv_saddr;
-	line->local.sin_port = inet->inet_sport;
-	line->peer.sin_addr.s_addr = inet->inet_daddr;
-	line->peer.sin_port = inet->inet_dport;
+	line->local = vmrpc_addr_bound(vs);
+	line->local.in.sin_port = inet_sk(sk)->inet_sport;
+	line->peer = vmrpc_addr_native_peer(vs);
 	if (sk->sk_type == SOCK_DGRAM) {
 		line->tx_queue = sk_wmem_alloc_get(sk);
 		line->rx_queue = vmrpc_sk_is_ping(sk) ? sk_rmem_alloc_get(sk)
@@ -147,7 +148,7 @@ static void both_line(struct vmrpc_sock *vs, struct line *line)
 {
 	struct tcp_info info;
 
-	native_line(vs->sk, line);
+	native_line(vs, line);
 	if (vs->sk->sk_type == SOCK_DGRAM) {
 		line->tx_queue += host_queue(vs, SIOCOUTQ);
 		line->rx_queue += host_queue(vs, SIOCINQ);
@@ -166,16 +167,37 @@ static const char *mode_line(struct vmrpc_sock *vs, struct line *line)
 		both_line(vs, line);
 		return "both";
 	default:
-		native_line(vs->sk, line);
+		native_line(vs, line);
 		return "native";
 	}
 }
 
 static const char *type_name(const struct sock *sk)
 {
+	bool inet6 = vmrpc_sk_is_inet6(sk);
+
 	if (sk->sk_type == SOCK_STREAM)
-		return "tcp";
-	return vmrpc_sk_is_ping(sk) ? "icmp" : "udp";
+		return inet6 ? "tcp6" : "tcp";
+	if (vmrpc_sk_is_ping(sk))
+		return inet6 ? "icmp6" : "icmp";
+	return inet6 ? "udp6" : "udp";
+}
+
+/* As in /proc/net/tcp, or tcp6; all zero without an address. */
+static void show_name(struct seq_file *m, const struct vmrpc_sock *vs,
+		      const union vmrpc_name *name)
+{
+	const __be32 *words = name->in6.sin6_addr.s6_addr32;
+
+	if (vmrpc_sk_is_inet6(vs->sk))
+		seq_printf(m, "%08X%08X%08X%08X:%04X ",
+			   (__force u32)words[0], (__force u32)words[1],
+			   (__force u32)words[2], (__force u32)words[3],
+			   ntohs(name->in6.sin6_port));
+	else
+		seq_printf(m, "%08X:%04X ",
+			   (__force u32)name->in.sin_addr.s_addr,
+			   ntohs(name->in.sin_port));
 }
 
 /* Returns false, without a line, if the socket is being released. */
@@ -196,12 +218,10 @@ static bool show_sock(struct seq_file *m, unsigned int number,
 	ready = vmrpc_sock_ready(vs);
 	mutex_unlock(&vs->lock);
 
-	seq_printf(m, "%4u: %08X:%04X %08X:%04X %02X %08X:%08X 00:00000000 ",
-		   number,
-		   (__force u32)line.local.sin_addr.s_addr,
-		   ntohs(line.local.sin_port),
-		   (__force u32)line.peer.sin_addr.s_addr,
-		   ntohs(line.peer.sin_port),
+	seq_printf(m, "%4u: ", number);
+	show_name(m, vs, &line.local);
+	show_name(m, vs, &line.peer);
+	seq_printf(m, "%02X %08X:%08X 00:00000000 ",
 		   line.state, line.tx_queue, line.rx_queue);
 	seq_printf(m, "%08X %5u %8d %llu %s %-6s %04X %u\n",
 		   line.retransmits,

@@ -98,6 +98,20 @@
  * SO_TIMESTAMPING comes from the clock of a network card, which is neither the
  * host's nor the guest's, and passes unchanged.
  *
+ * Sockets of AF_INET6.  With VMRPC_F_INET6 the guest may make them, by
+ * VMRPC_REQ_INET6 in SOCKET or in the request that opens the socket, and has
+ * that flag in each request for such a socket.  A request with the flag has
+ * struct vmrpc_addr6 behind its header, and its answer behind struct vmrpc_resp:
+ *
+ *   device-readable   struct vmrpc_req | struct vmrpc_addr6 | control | data
+ *   device-writable   struct vmrpc_resp | struct vmrpc_addr6 | control | data
+ *
+ * There is the address, if vmrpc_addr.family is VMRPC_AF_INET6; vmrpc_addr has
+ * the port.  ::ffff:a.b.c.d stands for the IPv4 address a.b.c.d, with all that
+ * it means to sockets of AF_INET; any other address is what it is.  Options and
+ * ancillary data of the level IPPROTO_IPV6 exist for these sockets alone.  A
+ * peer that comes by itself is shown with its IPv6 address.
+ *
  * Byte order is little-endian, except for addresses and ports, which are in
  * network byte order as in struct sockaddr_in.
  */
@@ -114,6 +128,7 @@
 #define VMRPC_F_TRANSLATE       0   /* the host side is IPv6 */
 #define VMRPC_F_MOMENTS         1   /* see "Timestamps" */
 #define VMRPC_F_LONG_VALUES     2   /* see "Values of options" */
+#define VMRPC_F_INET6           3   /* see "Sockets of AF_INET6" */
 
 #define VMRPC_QUEUE_EVENT       0
 #define VMRPC_QUEUE_REQUEST     1   /* the first of them */
@@ -141,6 +156,7 @@ struct vmrpc_config {
     __u8   guest4_prefix;
     __u8   pool4_prefix;
     __le16 mtu;                 /* of the guest's interface, bytes */
+    __u8   guest6[16];          /* its own IPv6 address, with VMRPC_F_INET6 */
 };
 
 enum vmrpc_op {
@@ -175,11 +191,18 @@ enum vmrpc_op {
 
 #define VMRPC_AF_UNSPEC         0
 #define VMRPC_AF_INET           2
+#define VMRPC_AF_INET6          10
 
 struct vmrpc_addr {
-    __le16 family;              /* VMRPC_AF_INET; VMRPC_AF_UNSPEC: no address */
+    /* VMRPC_AF_INET, or _INET6 with REQ_INET6; VMRPC_AF_UNSPEC: no address */
+    __le16 family;
     __be16 port;
-    __be32 addr;
+    __be32 addr;                /* of VMRPC_AF_INET; else 0 */
+};
+
+/* See "Sockets of AF_INET6".  All zero unless the family is VMRPC_AF_INET6. */
+struct vmrpc_addr6 {
+    __u8 addr[16];
 };
 
 /* Request flags.  WATCH and EDGE stay set for the socket. */
@@ -187,8 +210,10 @@ struct vmrpc_addr {
 #define VMRPC_REQ_EDGE          0x0002u /* also bits that are set already */
 #define VMRPC_REQ_BUFFER        0x0004u /* SENDMSG, RECVMSG: see "Buffers" */
 #define VMRPC_REQ_OPEN          0x0008u /* BIND, CONNECT: see "Opening" */
+#define VMRPC_REQ_INET6         0x0010u /* see "Sockets of AF_INET6" */
 #define VMRPC_REQ_ALL           (VMRPC_REQ_WATCH | VMRPC_REQ_EDGE | \
-                                 VMRPC_REQ_BUFFER | VMRPC_REQ_OPEN)
+                                 VMRPC_REQ_BUFFER | VMRPC_REQ_OPEN | \
+                                 VMRPC_REQ_INET6)
 
 #define VMRPC_WAIT_MAX          1000u   /* microseconds */
 #define VMRPC_WATCH_MS          10      /* milliseconds, approximately */
@@ -205,7 +230,8 @@ struct vmrpc_req {
     union {
         struct {
             __le32 type;        /* SOCK_STREAM, SOCK_DGRAM */
-            __le32 protocol;    /* IPPROTO_TCP, _UDP, _ICMP; 0: the type's */
+            /* IPPROTO_TCP, _UDP, _ICMP (INET6: _ICMPV6); 0: the type's */
+            __le32 protocol;
         } socket;
         struct {
             __le32 backlog;

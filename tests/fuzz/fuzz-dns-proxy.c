@@ -2,7 +2,8 @@
 /*
  * DNS proxy between a hostile guest and a hostile upstream
  *
- * Input: a flags octet (1 = NAT64, 2 = small pool, 4 = short leases), then
+ * Input: a flags octet (1 = NAT64, 2 = small pool, 4 = short leases, 8 = the
+ * guest uses IPv6), then
  * operations.  Each is an octet that chooses, an octet of argument, and for
  * those with a body two octets of length and the body.
  */
@@ -107,6 +108,13 @@ static bool fuzz_nat64(void *opaque)
     return w->flags & 1;
 }
 
+static bool fuzz_uses_ipv6(void *opaque)
+{
+    World *w = opaque;
+
+    return w->flags & 8;
+}
+
 static bool is_service(uint16_t type)
 {
     return type == DNS_TYPE_HTTPS || type == DNS_TYPE_SVCB;
@@ -207,6 +215,7 @@ static const DnsProxyOps ops = {
     .usable4 = fuzz_usable4,
     .blocked = fuzz_blocked,
     .nat64_available = fuzz_nat64,
+    .uses_ipv6 = fuzz_uses_ipv6,
     .answer = fuzz_answer,
     .now_ms = fuzz_now,
 };

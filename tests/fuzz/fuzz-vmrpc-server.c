@@ -41,7 +41,8 @@
 #define MAX_SAVED       MAX_SOCKETS
 #define WAIT_US         20
 /* The server looks at these two. */
-#define FEATURES        (1u << VMRPC_F_MOMENTS | 1u << VMRPC_F_LONG_VALUES)
+#define FEATURES        (1u << VMRPC_F_MOMENTS | 1u << VMRPC_F_LONG_VALUES | \
+                         1u << VMRPC_F_INET6)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -232,9 +233,32 @@ static void choose_addr(World *w, struct vmrpc_addr *addr, uint8_t which,
     addr->port = (arg & 3) == 3 ? w->port : htons(ports[arg & 3]);
 }
 
+/* The same for a socket of AF_INET6: IPv4-mapped, or not. */
+static void choose_addr6(struct vmrpc_addr *addr, struct vmrpc_addr6 *addr6,
+                         uint8_t arg)
+{
+    static const char *const addrs[] = {
+        "::", "2001:db8::5", "64:ff9b::7f00:1", "ff1e::239.1.2.3",
+        "fd76:6d6d:6e65:7400::a00:20f", "ff02::1", "::1", "fe80::1",
+    };
+
+    if (!addr->family) {
+        return;
+    }
+    addr->family = GUINT16_TO_LE(VMRPC_AF_INET6);
+    if (arg & 0x20) {
+        inet_pton(AF_INET6, addrs[arg >> 2 & 7], addr6);
+    } else {
+        addr6->addr[10] = addr6->addr[11] = 0xff;
+        memcpy(addr6->addr + 12, &addr->addr, sizeof(addr->addr));
+    }
+    addr->addr = 0;
+}
+
 static void request(World *w, Input *in, uint8_t what)
 {
     static const uint16_t levels[] = { 1, 0, 6, 17 };
+    static const uint16_t levels6[] = { 1, 41, 6, 17 };
     uint8_t who = take(in), arg = take(in), len = take(in);
     size_t body = len & 0x80 ? (len & 0x7f) * 517u : len;
     struct vmrpc_req req = {
@@ -243,8 +267,12 @@ static void request(World *w, Input *in, uint8_t what)
         .gen = GUINT32_TO_LE(who >> 3 & 3),
         .wait_us = GUINT32_TO_LE(arg & 0x40 ? WAIT_US : 0),
     };
-    g_autofree uint8_t *out = g_malloc0(sizeof(req) + body);
-    size_t in_len = sizeof(struct vmrpc_resp) + body;
+    /* Handles of this generation are sockets of AF_INET6. */
+    bool inet6 = (who >> 3 & 3) == 3;
+    size_t more = inet6 ? sizeof(struct vmrpc_addr6) : 0;
+    g_autofree uint8_t *out = g_malloc0(sizeof(req) + more + body);
+    size_t in_len = sizeof(struct vmrpc_resp) + more + body;
+    struct vmrpc_addr6 addr6 = { };
 
     choose_addr(w, &req.addr, who >> 5, arg);
     switch (what & 15) {
@@ -272,13 +300,14 @@ static void request(World *w, Input *in, uint8_t what)
             req.u.msg.offset = GUINT32_TO_LE(arg >> 2);
             req.u.msg.len = GUINT32_TO_LE(body);
             body = 0;
-            in_len = sizeof(struct vmrpc_resp) +
+            in_len = sizeof(struct vmrpc_resp) + more +
                      GUINT32_FROM_LE(req.control_len);
         }
         break;
     case VMRPC_GETSOCKOPT:
     case VMRPC_SETSOCKOPT:
-        req.u.opt.level = GUINT32_TO_LE(levels[who >> 5 & 3]);
+        req.u.opt.level = GUINT32_TO_LE((inet6 ? levels6
+                                               : levels)[who >> 5 & 3]);
         req.u.opt.name = GUINT32_TO_LE(arg);
         break;
     case VMRPC_IOCTL:
@@ -289,11 +318,16 @@ static void request(World *w, Input *in, uint8_t what)
     default:
         req.u.raw[0] = GUINT32_TO_LE((int32_t)(int8_t)arg);
     }
+    if (inet6) {
+        req.flags |= GUINT16_TO_LE(VMRPC_REQ_INET6);
+        choose_addr6(&req.addr, &addr6, arg);
+        memcpy(out + sizeof(req), &addr6, sizeof(addr6));
+    }
     memcpy(out, &req, sizeof(req));
     if (!(len & 0x80)) {
-        take_bytes(in, out + sizeof(req), body);
+        take_bytes(in, out + sizeof(req) + more, body);
     }
-    call(w, out, sizeof(req) + body, in_len, what >> 4);
+    call(w, out, sizeof(req) + more + body, in_len, what >> 4);
 }
 
 /* A header of any bytes, and too few of them, too. */
@@ -404,7 +438,7 @@ static void hostile_record(World *w, Input *in)
         /* most of it plausible */
         saved.handle &= 7;
         saved.type = 1 + (saved.type & 1);
-        saved.flags &= 15;
+        saved.flags &= 15 | VMRPC_SAVED_INET6 | VMRPC_SAVED_MAPPED;
         saved.backlog &= 0xff;
         saved.option_num &= 1;
     }

@@ -17,6 +17,7 @@ enum {
     KIND_DGRAM = 2,
     KIND_NO_OPS = 4,
     KIND_MOMENTS = 8,
+    KIND_PLAIN6 = 16,           /* the guest's socket is one of AF_INET6 */
 };
 
 typedef struct Input {
@@ -46,10 +47,19 @@ static bool is_source(void *opaque, struct in_addr addr4)
     return addr4.s_addr & 1;
 }
 
+static bool source6(void *opaque, const struct in6_addr *named,
+                    struct in6_addr *addr6)
+{
+    g_assert(!IN6_IS_ADDR_UNSPECIFIED(named));
+    memset(addr6, 0xfd, sizeof(*addr6));
+    return named->s6_addr[15] & 1;
+}
+
 static void fuzz_option(const Input *in, const uint8_t *data, size_t size)
 {
     VmrpcSockKind kind = { in->kind & KIND_INET6 ? AF_INET6 : AF_INET,
-                           in->kind & KIND_DGRAM ? SOCK_DGRAM : SOCK_STREAM };
+                           in->kind & KIND_DGRAM ? SOCK_DGRAM : SOCK_STREAM,
+                           in->kind & KIND_INET6 && in->kind & KIND_PLAIN6 };
     g_autofree uint8_t *out = g_malloc(in->cap + 1);
     VmrpcSockopt opt;
     ssize_t n;
@@ -104,8 +114,10 @@ static void check_guest(const uint8_t *guest, size_t len)
 
 static void fuzz_cmsg(const Input *in, const uint8_t *data, size_t size)
 {
-    VmrpcCmsgOps ops = { to6, to4, is_source, NULL, { 0 }, NULL };
-    int family = in->kind & KIND_INET6 ? AF_INET6 : AF_INET, flags = 0;
+    VmrpcCmsgOps ops = { .to6 = to6, .to4 = to4, .is_source = is_source,
+                         .source6 = source6 };
+    int family = in->kind & KIND_PLAIN6 ? VMRPC_CMSG_PLAIN6 :
+                 in->kind & KIND_INET6 ? AF_INET6 : AF_INET, flags = 0;
     size_t cap = MIN(in->cap, VMRPC_CMSG_HOST_MAX);
     g_autofree uint8_t *out = g_malloc(cap + 1);
     VmrpcCmsgDrops drops = { 0 };
@@ -122,6 +134,7 @@ static void fuzz_cmsg(const Input *in, const uint8_t *data, size_t size)
         ops.to6 = NULL;
         ops.to4 = NULL;
         ops.is_source = NULL;
+        ops.source6 = NULL;
     }
     if (in->function == 2) {
         n = vmrpc_cmsg_to_host(family, data, size, out, cap, &ops);

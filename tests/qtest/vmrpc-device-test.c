@@ -289,7 +289,7 @@ static void test_config_no_translation(void)
     Vm vm = { };
 
     vm.qts = vm_qemu(COMMON_ARGS "-device " DEVICE ",translate=off,"
-                        "guest4=192.0.2.99/24");
+                        "ipv6=on,guest4=192.0.2.99/24");
     vm.guest = vmrpc_guest_new(vm.qts, !on_mmio());
     vm.d = vmrpc_driver_new(vm.guest, SLOT);
     vmrpc_driver_start(vm.d, 0, EVENTS);
@@ -300,6 +300,7 @@ static void test_config_no_translation(void)
     g_assert_cmpuint(config.pool4_prefix, ==, 0);
     g_assert_cmphex(config.resolver4, ==, 0);
     g_assert_false(vm.d->features & (1ull << VMRPC_F_TRANSLATE));
+    g_assert_false(vm.d->features & (1ull << VMRPC_F_INET6));
     vm_quit(&vm);
 }
 
@@ -362,6 +363,58 @@ static void test_moments(void)
                             g_get_monotonic_time());
         } else {
             g_assert_cmpint(le64_to_cpu(time[0]), >=, begin / G_USEC_PER_SEC);
+        }
+        vm_quit(&vm);
+    }
+}
+
+/*
+ * Does the device make a socket of AF_INET6?  Its answers have an address
+ * behind the fixed part then.
+ */
+static uint32_t make_inet6(VmrpcDriver *d)
+{
+    struct vmrpc_addr6 none = { };
+    VmrpcReply r = vmrpc_call(d, &(VmrpcArgs) {
+        .op = VMRPC_SOCKET, .sock = 1, .flags = VMRPC_REQ_INET6,
+        .arg = { SOCK_STREAM, IPPROTO_TCP },
+        .out = &none, .out_len = sizeof(none),
+        .in = &none, .in_len = sizeof(none),
+    });
+
+    g_assert_cmpuint(r.used_len, ==, r.error ? sizeof(struct vmrpc_resp)
+                                             : sizeof(struct vmrpc_resp) +
+                                               sizeof(none));
+    return r.error;
+}
+
+/* Only a driver with the feature may make them, and has an address for them. */
+static void test_inet6(void)
+{
+    static const struct {
+        const char *options;
+        uint64_t unwanted;
+        bool inet6;
+        const char *own;
+    } cases[] = {
+        { "ipv6=on,address6=" VM6, 0, true, VM6 },
+        { "ipv6=on", 0, true, "fd76:6d6d:6e65:7400::c000:2" },
+        { "ipv6=on", 1ull << VMRPC_F_INET6, false },
+        { "ipv6=off", 0, false },
+    };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+        Vm vm = vm_start(cases[i].options, cases[i].unwanted);
+        struct vmrpc_config config;
+        char text[INET6_ADDRSTRLEN];
+
+        g_assert_cmpint(!!(vm.d->features & (1ull << VMRPC_F_INET6)), ==,
+                        cases[i].inet6);
+        g_assert_cmpint(make_inet6(vm.d) == 0, ==, cases[i].inet6);
+        if (cases[i].own) {
+            read_config(vm.d, &config);
+            inet_ntop(AF_INET6, config.guest6, text, sizeof(text));
+            g_assert_cmpstr(text, ==, cases[i].own);
         }
         vm_quit(&vm);
     }
@@ -567,6 +620,7 @@ static void add_tests(void)
     qtest_add_func("/vmrpc/config/no-translation",
                    test_config_no_translation);
     qtest_add_func("/vmrpc/moments", test_moments);
+    qtest_add_func("/vmrpc/inet6", test_inet6);
     add_for_pci("/vmrpc/unplug", test_unplug);
     qtest_add_func("/vmrpc/start-is-random", test_start_is_random);
     qtest_add_data_func("/vmrpc/two-devices/own-threads", "",

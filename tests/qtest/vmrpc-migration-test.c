@@ -415,6 +415,7 @@ typedef struct Mismatch {
     const char *name;
     const char *options;        /* of the destination */
     const char *says;
+    const char *source;         /* options of the source; NULL: none */
 } Mismatch;
 
 static const Mismatch mismatches[] = {
@@ -430,6 +431,7 @@ static const Mismatch mismatches[] = {
       "'vmrpc': max-sockets=16384 on the source, 4 here" },
     { "queues", "num-queues=2", "virtio" },
     { "long-values", "long-values=off", "unsupported" },
+    { "ipv6", "ipv6=off", "unsupported", "ipv6=on" },
 };
 
 /*
@@ -462,7 +464,7 @@ static void test_migration_refused(const void *data)
     g_autofree char *err = g_build_filename(tmp_dir, "stderr", NULL);
     g_autofree char *more = g_strdup_printf("2>%s", err);
     g_autofree char *text = NULL;
-    Vm vm = vm_start("", 0);
+    Vm vm = vm_start(m->source ?: "", 0);
     QTestState *to = boot_destination(m->options, more);
     int conn = guest_connect(vm.d, 1, PEER6);
 

@@ -52,6 +52,29 @@ static size_t asks(World *w, const char *name, uint16_t type)
     return w->sent_count - before;
 }
 
+/* So has AAAA, if the guest gets it. */
+static void test_aaaa_again(void)
+{
+    World *w = knowing_world();
+
+    w->uses_ipv6 = true;
+    w->now = 1000000;
+    g_assert_cmpuint(asks(w, "a.example", DNS_TYPE_AAAA), ==, 1);
+    w->resolved[0] = 0;
+    w->now += 12900;
+    g_assert_cmpuint(asks(w, "a.example", DNS_TYPE_AAAA), ==, 0);
+    assert_answer(w, 0, "a.example", DNS_TYPE_AAAA);
+    assert_records(w, "a.example 48 28 16 octets;"
+                      "a.example 18 28 16 octets;");
+    g_assert_cmpstr(w->resolved, ==,
+                    "a.example 2001:db8::1 48 2001:db8::2 18;");
+    g_assert_cmpuint(COUNTER(w, passed), ==, 2);
+    /* An address that is withheld can be allowed later. */
+    g_assert_cmpuint(asks(w, "bad.example", DNS_TYPE_AAAA), ==, 1);
+    g_assert_cmpuint(asks(w, "bad.example", DNS_TYPE_AAAA), ==, 1);
+    world_free(w);
+}
+
 /* The answer has the new id and its age, and the owner is notified. */
 static void test_again(void)
 {
@@ -189,6 +212,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/dns/proxy/memory/again", test_again);
+    g_test_add_func("/dns/proxy/memory/aaaa-again", test_aaaa_again);
     g_test_add_func("/dns/proxy/memory/kinds", test_kinds);
     g_test_add_func("/dns/proxy/memory/same", test_same);
     g_test_add_func("/dns/proxy/memory/owner", test_owner);

@@ -264,6 +264,69 @@ static void test_aaaa(void)
     world_free(w);
 }
 
+/* A guest that uses IPv6 addresses gets those that lead somewhere. */
+static void test_aaaa_used(void)
+{
+    World *w = world_new();
+
+    w->uses_ipv6 = true;
+    ask(w, "a.example", DNS_TYPE_AAAA);
+    assert_sent(w, 0, "a.example", DNS_TYPE_AAAA);
+    begin_reply(w, 0, 0x8180);
+    add_name("a.example", DNS_TYPE_CNAME, 5, "b.example");
+    add_aaaa("b.example", 60, "2001:db8::2");
+    add_aaaa("b.example", 50, "2001:db8::1");
+    deliver(w, 0, DNS_UPSTREAM_OK);
+    assert_answer(w, 0, "a.example", DNS_TYPE_AAAA);
+    assert_records(w, "a.example 5 5 b.example;"
+                      "b.example 60 28 16 octets;"
+                      "b.example 50 28 16 octets;");
+    g_assert_cmpstr(w->resolved, ==,
+                    "a.example 2001:db8::2 5 2001:db8::1 5;");
+    g_assert_cmpuint(w->pool_used, ==, 0);
+
+    /* some of them do not */
+    w->resolved[0] = 0;
+    ask(w, "a.example", DNS_TYPE_AAAA);
+    begin_reply(w, 1, 0x81a0);
+    add_aaaa("a.example", 60, "fe80::1");
+    add_aaaa("a.example", 50, "2001:db8::1");
+    add_aaaa("a.example", 40, "fd00::1");
+    deliver(w, 1, DNS_UPSTREAM_OK);
+    g_assert_false(assert_answer(w, 0, "a.example", DNS_TYPE_AAAA) &
+                   DNS_FLAG_AD);
+    assert_records(w, "a.example 50 28 16 octets;");
+    g_assert_cmpstr(w->resolved, ==, "a.example 2001:db8::1 50;");
+    g_assert_cmpstr(w->blocked, ==, "fd00::1, ");
+
+    /* none of them does, or there are none */
+    w->resolved[0] = 0;
+    for (size_t i = 2; i < 4; i++) {
+        ask(w, "a.example", DNS_TYPE_AAAA);
+        begin_reply(w, i, 0x8180);
+        if (i == 2) {
+            add_aaaa("a.example", 60, "fe80::1");
+        } else {
+            add_soa("example", 300);
+        }
+        deliver(w, i, DNS_UPSTREAM_OK);
+        assert_answer(w, 0, "a.example", DNS_TYPE_AAAA);
+        assert_records(w, i == 2 ? "a.example 60 6 invalid 60;"
+                                 : "example 77 6 example 77;");
+    }
+    g_assert_cmpstr(w->resolved, ==, "");
+
+    ask(w, "no.example", DNS_TYPE_AAAA);
+    begin_reply(w, 4, 0x8183);
+    add_soa("example", 300);
+    deliver(w, 4, DNS_UPSTREAM_OK);
+    assert_answer(w, DNS_RCODE_NXDOMAIN, "no.example", DNS_TYPE_AAAA);
+    g_assert_cmpuint(COUNTER(w, passed), ==, 2);
+    g_assert_cmpuint(COUNTER(w, nodata), ==, 2);
+    assert_balance(w, 0);
+    world_free(w);
+}
+
 static void test_any(void)
 {
     World *w = world_new();
@@ -435,6 +498,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/proxy/many-addresses", test_many_addresses);
     g_test_add_func("/dns/proxy/negative", test_negative);
     g_test_add_func("/dns/proxy/aaaa", test_aaaa);
+    g_test_add_func("/dns/proxy/aaaa-used", test_aaaa_used);
     g_test_add_func("/dns/proxy/any", test_any);
     g_test_add_func("/dns/proxy/ptr", test_ptr);
     g_test_add_func("/dns/proxy/pass", test_pass);

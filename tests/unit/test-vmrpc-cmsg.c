@@ -91,7 +91,9 @@ static bool is_source(void *opaque, struct in_addr addr4)
     return addr4.s_addr == htonl(INADDR_LOOPBACK);
 }
 
-static const VmrpcCmsgOps ops = { to6, to4, is_source, NULL, { 0 }, NULL };
+static const VmrpcCmsgOps ops = {
+    .to6 = to6, .to4 = to4, .is_source = is_source,
+};
 
 static struct in_pktinfo pktinfo(int ifindex, uint32_t source)
 {

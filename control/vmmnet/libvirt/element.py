@@ -99,6 +99,7 @@ def _sockets(node: etree._Element) -> Sockets:
         happy_eyeballs=_value(node, "happy-eyeballs", values.on),
         guest_clock=_value(node, "guest-clock", values.on),
         long_values=_value(node, "long-values", values.on),
+        ipv6=_value(node, "ipv6", values.on),
         max_sockets=_value(node, "max-sockets", int),
         num_queues=_value(node, "num-queues", int),
         iothread=node.get("iothread"),

@@ -33,6 +33,7 @@ class Sockets:
     happy_eyeballs: bool | None = None
     guest_clock: bool | None = None
     long_values: bool | None = None
+    ipv6: bool | None = None
     max_sockets: int | None = None
     num_queues: int | None = None
     iothread: str | None = None

@@ -18,6 +18,7 @@
 #include <linux/udp.h>
 #include <linux/uio.h>
 #include <net/ip.h>
+#include <net/ipv6.h>
 
 #include "data/data.h"
 #include "data/kept.h"
@@ -55,10 +56,14 @@ static void swap_interface(int level, int type, void *data, size_t len,
 			   int from, int to)
 {
 	struct in_pktinfo *info = data;
+	struct in6_pktinfo *info6 = data;
 
 	if (level == SOL_IP && type == IP_PKTINFO && len >= sizeof(*info) &&
 	    info->ipi_ifindex == from)
 		info->ipi_ifindex = to;
+	if (level == SOL_IPV6 && type == IPV6_PKTINFO &&
+	    len >= sizeof(*info6) && info6->ipi6_ifindex == from)
+		info6->ipi6_ifindex = to;
 }
 
 /*
@@ -90,11 +95,13 @@ static int control_socket(struct vmrpc_sock *vs, struct msghdr *msg,
 static bool control_counts(const struct vmrpc_sock *vs,
 			   const struct cmsghdr *cmsg)
 {
+	int level = vmrpc_sk_is_inet6(vs->sk) ? SOL_IPV6 : SOL_IP;
+
 	if (vmrpc_sock_is_contained(vs) && cmsg->cmsg_level == SOL_IP &&
 	    cmsg->cmsg_type == IP_PKTINFO)
 		return false;
 	return vs->sk->sk_type == SOCK_DGRAM &&
-	       (cmsg->cmsg_level == SOL_IP || cmsg->cmsg_level == SOL_UDP);
+	       (cmsg->cmsg_level == level || cmsg->cmsg_level == SOL_UDP);
 }
 
 /* Bytes of the program's ancillary data on the wire, or -EINVAL. */
@@ -230,6 +237,11 @@ static bool is_sound(int level, int type, size_t len)
 		{ SOL_IP, IP_PKTINFO, sizeof(struct in_pktinfo) },
 		{ SOL_IP, IP_RECVERR, sizeof(struct sock_extended_err) +
 				      sizeof(struct sockaddr_in) },
+		{ SOL_IPV6, IPV6_HOPLIMIT, sizeof(int) },
+		{ SOL_IPV6, IPV6_TCLASS, sizeof(int) },
+		{ SOL_IPV6, IPV6_PKTINFO, sizeof(struct in6_pktinfo) },
+		{ SOL_IPV6, IPV6_RECVERR, sizeof(struct sock_extended_err) +
+					  sizeof(struct sockaddr_in6) },
 		{ SOL_UDP, UDP_GRO, sizeof(int) },
 		{ SOL_TCP, TCP_CM_INQ, sizeof(int) },
 		{ SOL_SOCKET, SO_RXQ_OVFL, sizeof(u32) },
@@ -328,7 +340,7 @@ static bool is_stale(const struct vmrpc_call *call, ssize_t n)
 
 /* Returns -ESTALE if the host has lost the buffer: try again without it. */
 static ssize_t send_once(struct vmrpc_sock *vs, struct msghdr *msg, size_t len,
-			 const struct sockaddr_in *to, u32 wait_us)
+			 const union vmrpc_name *to, u32 wait_us)
 {
 	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_SENDMSG);
 	bool stream = vs->sk->sk_type == SOCK_STREAM;
@@ -343,7 +355,7 @@ static ssize_t send_once(struct vmrpc_sock *vs, struct msghdr *msg, size_t len,
 	if (n)
 		goto out;
 	if (to)
-		vmrpc_addr_put(&call->req.addr, to);
+		vmrpc_addr_put(call, to);
 	n = vmrpc_data_place(call, &msg->msg_iter, len, len, false, !stream);
 	if (n)
 		goto out;
@@ -387,8 +399,7 @@ out:
  * Returns the bytes sent, or a negative errno (-EAGAIN: wait for VMRPC_OUT).
  */
 ssize_t vmrpc_message_send(struct vmrpc_sock *vs, struct msghdr *msg,
-			   size_t len, const struct sockaddr_in *to,
-			   u32 wait_us)
+			   size_t len, const union vmrpc_name *to, u32 wait_us)
 {
 	ssize_t n;
 
@@ -430,7 +441,7 @@ static ssize_t received(const struct vmrpc_call *call, bool stream, int flags,
 		return n;
 	/* Bytes that the host has not written must not reach the program. */
 	if (!call->data.buffer &&
-	    call->used < sizeof(call->resp) + call->control_len + got)
+	    call->used < vmrpc_call_answer_head(call) + call->control_len + got)
 		return -EIO;
 	*copy = got;
 	return n;
@@ -465,7 +476,7 @@ static ssize_t recv_once(struct vmrpc_sock *vs, struct msghdr *msg, size_t len,
 	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_RECVMSG);
 	bool stream = vs->sk->sk_type == SOCK_STREAM;
 	bool ioctl_stamp = vmrpc_sol_keeps_stamp(vs);
-	struct sockaddr_in from;
+	union vmrpc_name from;
 	size_t copy = 0;
 	ssize_t n = -ENOMEM;
 	int err;
@@ -499,9 +510,9 @@ static ssize_t recv_once(struct vmrpc_sock *vs, struct msghdr *msg, size_t len,
 		goto out;
 
 	msg->msg_flags |= le32_to_cpu(call->resp.msg_flags) & RESULT_FLAGS;
-	if (msg->msg_name && vmrpc_addr_get(&from, &call->resp.addr)) {
-		memcpy(msg->msg_name, &from, sizeof(from));
-		msg->msg_namelen = sizeof(from);
+	if (msg->msg_name && vmrpc_addr_get(call, &from)) {
+		msg->msg_namelen = vmrpc_addr_len(vs);
+		memcpy(msg->msg_name, &from, msg->msg_namelen);
 	}
 	if (!stream && !(flags & MSG_ERRQUEUE))
 		mark_get(vs->sk, msg);

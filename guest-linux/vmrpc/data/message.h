@@ -10,7 +10,7 @@
 int vmrpc_message_check(struct vmrpc_sock *vs, struct msghdr *msg);
 void vmrpc_message_discard(struct vmrpc_sock *vs);
 ssize_t vmrpc_message_send(struct vmrpc_sock *vs, struct msghdr *msg,
-			   size_t len, const struct sockaddr_in *to,
+			   size_t len, const union vmrpc_name *to,
 			   u32 wait_us);
 ssize_t vmrpc_message_recv(struct vmrpc_sock *vs, struct msghdr *msg,
 			   size_t len, size_t *room, int flags, u32 wait_us);

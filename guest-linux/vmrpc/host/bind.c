@@ -9,6 +9,7 @@
  */
 #include <linux/capability.h>
 #include <net/ip.h>
+#include <net/ipv6.h>
 
 #include "host/bind.h"
 #include "host/host.h"
@@ -46,9 +47,9 @@ bool vmrpc_bind_hold_port(struct vmrpc_sock *vs, bool hold)
  * first, because its ports are scarcer.
  */
 static int bind_both(struct socket *sock, struct vmrpc_sock *vs,
-		     const struct sockaddr_in *to)
+		     const union vmrpc_name *to)
 {
-	struct sockaddr_in native = *to;
+	union vmrpc_name native = *to;
 	bool undo = vmrpc_sock_mode(vs) == VMRPC_NATIVE;
 	int err;
 
@@ -60,20 +61,19 @@ static int bind_both(struct socket *sock, struct vmrpc_sock *vs,
 		vmrpc_host_turn_native(vs);
 		err = 0;
 	} else {
-		err = vmrpc_host_bind(vs, to, &native.sin_port);
+		err = vmrpc_host_bind(vs, to, &native.in.sin_port);
 		/* A host socket keeps its port until it is closed. */
 		undo |= !err;
 	}
 	if (!err) {
-		native.sin_family = AF_INET;
 		err = vmrpc_native_ops(vs->sk)->bind(sock,
 				(struct vmrpc_sockaddr *)&native,
-				sizeof(native));
+				vmrpc_addr_len(vs));
 	}
 	/*
 	 * A stream keeps its port on the host, so the native side keeps it too.
 	 */
-	if (!err && !to->sin_port && vs->sk->sk_type == SOCK_DGRAM)
+	if (!err && !to->in.sin_port && vs->sk->sk_type == SOCK_DGRAM)
 		vmrpc_bind_hold_port(vs, false);
 	if (err && undo)
 		vmrpc_host_close(vs);
@@ -90,23 +90,41 @@ static bool may_bind_port(const struct vmrpc_sock *vs, unsigned short port)
 	       ns_capable(net->user_ns, CAP_NET_BIND_SERVICE);
 }
 
+/* Has it the family that bind() wants?  Of IPv4, none is as good for 0.0.0.0. */
+static bool is_bindable(const struct vmrpc_sock *vs,
+			const union vmrpc_name *to)
+{
+	return to->family == vs->sk->sk_family ||
+	       (!vmrpc_sk_is_inet6(vs->sk) &&
+		to->family == AF_UNSPEC && !to->in.sin_addr.s_addr);
+}
+
 /* The errors of __inet_bind() for a connected socket, in its order. */
-static int bind_too_late(struct vmrpc_sock *vs, const struct sockaddr_in *to,
+static int bind_too_late(struct vmrpc_sock *vs, const union vmrpc_name *to,
 			 int len)
 {
 	struct net *net = sock_net(vs->sk);
 	__be32 addr;
 
-	if (len < sizeof(*to))
+	if (len < vmrpc_addr_min(vs))
 		return -EINVAL;
-	addr = to->sin_addr.s_addr;
-	if (to->sin_family != AF_INET &&
-	    (to->sin_family != AF_UNSPEC || addr))
+	if (!is_bindable(vs, to))
 		return -EAFNOSUPPORT;
-	if (!inet_addr_valid_or_nonlocal(net, inet_sk(vs->sk), addr,
+	if (vmrpc_addr_get4(to, &addr) &&
+	    !inet_addr_valid_or_nonlocal(net, inet_sk(vs->sk), addr,
 					 inet_addr_type(net, addr)))
 		return -EADDRNOTAVAIL;
-	return may_bind_port(vs, ntohs(to->sin_port)) ? -EINVAL : -EACCES;
+	return may_bind_port(vs, ntohs(to->in.sin_port)) ? -EINVAL : -EACCES;
+}
+
+/* The native side refuses it. */
+static bool is_mapped_for_v6only(const struct vmrpc_sock *vs,
+				 const union vmrpc_name *to)
+{
+	__be32 addr;
+
+	return vmrpc_sk_is_inet6(vs->sk) && ipv6_only_sock(vs->sk) &&
+	       vmrpc_addr_get4(to, &addr);
 }
 
 /**
@@ -121,22 +139,23 @@ static int bind_too_late(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 int vmrpc_bind_locked(struct socket *sock, struct vmrpc_sock *vs,
 		      struct vmrpc_sockaddr *uaddr, int len)
 {
-	struct sockaddr_in *to = (struct sockaddr_in *)uaddr;
+	const union vmrpc_name *given = (const union vmrpc_name *)uaddr;
+	union vmrpc_name to;
 	unsigned short port;
 	unsigned int i;
 	int err;
 
 	/* Connected: its native side may have no port. */
 	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE)
-		return bind_too_late(vs, to, len);
+		return bind_too_late(vs, given, len);
 	/* Invalid arguments: the native side returns the error. */
-	if (len < sizeof(*to) || inet_sk(vs->sk)->inet_num ||
-	    (to->sin_family != AF_INET &&
-	     (to->sin_family != AF_UNSPEC || to->sin_addr.s_addr)))
+	if (len < vmrpc_addr_min(vs) || inet_sk(vs->sk)->inet_num ||
+	    !is_bindable(vs, given) || is_mapped_for_v6only(vs, given) ||
+	    vmrpc_sock_is_contained(vs))
 		return vmrpc_native_ops(vs->sk)->bind(sock, uaddr, len);
-	if (vmrpc_sock_is_contained(vs))
-		return vmrpc_native_ops(vs->sk)->bind(sock, uaddr, len);
-	if (!vmrpc_addr_is_shared(vs, to->sin_addr.s_addr) ||
+	vmrpc_addr_fill(vs, &to, given, len);
+	to.family = vs->sk->sk_family;
+	if (!vmrpc_addr_is_shared(vs, &to) ||
 	    vmrpc_addr_device_is_other(vs)) {
 		err = vmrpc_native_ops(vs->sk)->bind(sock, uaddr, len);
 		if (!err)
@@ -144,11 +163,11 @@ int vmrpc_bind_locked(struct socket *sock, struct vmrpc_sock *vs,
 		return err;
 	}
 
-	port = ntohs(to->sin_port);
+	port = ntohs(to.in.sin_port);
 	if (!may_bind_port(vs, port))
 		return -EACCES;
 	for (i = 0; i < BIND_ATTEMPTS; i++) {
-		err = bind_both(sock, vs, to);
+		err = bind_both(sock, vs, &to);
 		if (port || err != -EADDRINUSE)
 			break;
 	}

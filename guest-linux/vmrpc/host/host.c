@@ -113,20 +113,20 @@ static int run_opening(struct vmrpc_sock *vs, struct vmrpc_call *call,
  *
  * Returns 0 or a negative errno.
  */
-int vmrpc_host_bind(struct vmrpc_sock *vs, const struct sockaddr_in *to,
+int vmrpc_host_bind(struct vmrpc_sock *vs, const union vmrpc_name *to,
 		    __be16 *port)
 {
 	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_BIND);
-	struct sockaddr_in bound;
+	union vmrpc_name bound;
 	int err;
 
 	if (!call)
 		return -ENOMEM;
-	vmrpc_addr_put(&call->req.addr, to);
+	vmrpc_addr_put(call, to);
 	err = run_opening(vs, call, VMRPC_BOTH);
 	if (!err) {
-		if (vmrpc_addr_get(&bound, &call->resp.addr))
-			*port = bound.sin_port;
+		if (vmrpc_addr_get(call, &bound))
+			*port = bound.in.sin_port;
 		else
 			err = -EIO;
 	}
@@ -146,7 +146,7 @@ int vmrpc_host_bind(struct vmrpc_sock *vs, const struct sockaddr_in *to,
  * another negative errno.  If the mode is VMRPC_NATIVE after an error, the host
  * socket could not be opened.
  */
-int vmrpc_host_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to,
+int vmrpc_host_connect(struct vmrpc_sock *vs, const union vmrpc_name *to,
 		       u32 wait_us, bool watch)
 {
 	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_CONNECT);
@@ -156,7 +156,7 @@ int vmrpc_host_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 	if (!call)
 		return -ENOMEM;
 	if (to)
-		vmrpc_addr_put(&call->req.addr, to);
+		vmrpc_addr_put(call, to);
 	call->req.wait_us = cpu_to_le32(wait_us);
 	/* A task that polls it already may never wait in a call. */
 	if (watch || (stream && to && wq_has_sleeper(sk_sleep(vs->sk))))
@@ -166,11 +166,9 @@ int vmrpc_host_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to,
 		memset(&vs->local, 0, sizeof(vs->local));
 		memset(&vs->peer, 0, sizeof(vs->peer));
 		if (to) {
-			if (vmrpc_addr_get(&vs->local, &call->resp.addr))
+			if (vmrpc_addr_get(call, &vs->local))
 				vmrpc_netns_name(vs, &vs->local);
-			vs->peer.sin_family = AF_INET;
-			vs->peer.sin_port = to->sin_port;
-			vs->peer.sin_addr = to->sin_addr;
+			vmrpc_addr_fill(vs, &vs->peer, to, vmrpc_addr_len(vs));
 		}
 	}
 	vmrpc_call_free(call);
@@ -186,10 +184,7 @@ int vmrpc_host_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to,
  */
 int vmrpc_host_connect_self(struct vmrpc_sock *vs)
 {
-	struct sockaddr_in self = {
-		.sin_family = AF_INET,
-		.sin_addr.s_addr = vs->dev->guest4,
-	};
+	union vmrpc_name self = vmrpc_addr_self(vs);
 
 	return vmrpc_host_connect(vs, &self, 0, false);
 }
@@ -216,16 +211,16 @@ static int prepare_open(struct vmrpc_sock *vs)
  */
 static int bind_contained(struct vmrpc_sock *vs)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET };
+	union vmrpc_name to = vmrpc_addr_any(vs);
 	int err = -EADDRINUSE;
 	__be16 port;
 
 	if (vs->sk->sk_type == SOCK_STREAM)
 		return 0;
 	if (vmrpc_sk_is_ping(vs->sk)) {
-		to.sin_port = htons(inet_sk(vs->sk)->inet_num);
+		to.in.sin_port = htons(inet_sk(vs->sk)->inet_num);
 		err = vmrpc_host_bind(vs, &to, &port);
-		to.sin_port = 0;
+		to.in.sin_port = 0;
 	}
 	return err == -EADDRINUSE ? vmrpc_host_bind(vs, &to, &port) : err;
 }
@@ -233,21 +228,17 @@ static int bind_contained(struct vmrpc_sock *vs)
 /* Gives a new host socket the port of the native side. */
 static int bind_as_native(struct vmrpc_sock *vs)
 {
-	const struct inet_sock *inet = inet_sk(vs->sk);
-	struct sockaddr_in to = {
-		.sin_family = AF_INET,
-		.sin_port = htons(inet->inet_num),
-		.sin_addr.s_addr = inet->inet_rcv_saddr,
-	};
+	union vmrpc_name to = vmrpc_addr_bound(vs);
 	__be16 port;
 	int err;
 
-	if (!inet->inet_num)
+	if (!to.in.sin_port)
 		return 0;
 	err = vmrpc_sock_is_contained(vs) ? bind_contained(vs) :
 	      vmrpc_host_bind(vs, &to, &port);
 	/* A socket with a local peer only sends here: it receives nothing. */
-	if (!err && inet->inet_daddr && vs->sk->sk_protocol == IPPROTO_UDP)
+	if (!err && vmrpc_addr_has_native_peer(vs->sk) &&
+	    vs->sk->sk_protocol == IPPROTO_UDP)
 		err = vmrpc_host_connect_self(vs);
 	return err;
 }

@@ -9,9 +9,9 @@
 
 int vmrpc_host_open(struct vmrpc_sock *vs);
 int vmrpc_host_open_with(struct vmrpc_sock *vs);
-int vmrpc_host_bind(struct vmrpc_sock *vs, const struct sockaddr_in *to,
+int vmrpc_host_bind(struct vmrpc_sock *vs, const union vmrpc_name *to,
 		    __be16 *port);
-int vmrpc_host_connect(struct vmrpc_sock *vs, const struct sockaddr_in *to,
+int vmrpc_host_connect(struct vmrpc_sock *vs, const union vmrpc_name *to,
 		       u32 wait_us, bool watch);
 int vmrpc_host_connect_self(struct vmrpc_sock *vs);
 void vmrpc_host_close(struct vmrpc_sock *vs);

@@ -4,10 +4,10 @@
  *
  * Sockets of the guest need no interface.  But before programs connect, they
  * list interfaces and look for the host's address and a route.  vmrpc0 has the
- * guest's address and a default route.  It carries no packets: packets of
- * native sockets (raw, AF_INET6 with an IPv4-mapped address, most of the
- * kernel's own) and of containers with their own networks are dropped, counted
- * in tx_dropped, and refused:
+ * guest's address and a default route, of IPv6, too, if sockets of AF_INET6 are
+ * ours.  It carries no packets: packets of native sockets (raw, those of AF_INET6
+ * otherwise, most of the kernel's own) and of containers with their own networks
+ * are dropped, counted in tx_dropped, and refused:
  *
  *   sockets of the guest     the sending call returns the error of the
  *                            transmission: ENETUNREACH
@@ -24,7 +24,9 @@
  */
 #include <linux/if_arp.h>
 #include <linux/inetdevice.h>
+#include <linux/icmpv6.h>
 #include <linux/ip.h>
+#include <linux/ipv6.h>
 #include <linux/netdevice.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -32,6 +34,7 @@
 #include <net/icmp.h>
 #include <net/if_inet6.h>
 #include <net/inet_sock.h>
+#include <net/ipv6.h>
 #include <net/net_namespace.h>
 #include <net/netlink.h>
 
@@ -40,6 +43,9 @@
 #include "transport/device.h"
 
 #define MTU_DEFAULT		1500
+
+/* Of the IPv6 default route; those of routers have 1024. */
+#define METRIC6			1000
 
 /**
  * struct refusals - streams that wait for their error
@@ -57,7 +63,21 @@ struct refusals {
  */
 static void send_error(struct sk_buff *skb)
 {
-	icmp_ndo_send(skb, ICMP_DEST_UNREACH, ICMP_NET_ANO, 0);
+	if (skb->protocol == htons(ETH_P_IPV6))
+		icmpv6_ndo_send(skb, ICMPV6_DEST_UNREACH, ICMPV6_NOROUTE, 0);
+	else
+		icmp_ndo_send(skb, ICMP_DEST_UNREACH, ICMP_NET_ANO, 0);
+}
+
+/* Does the packet go to the peer of the socket? */
+static bool is_to_peer(const struct sock *sk, const struct sk_buff *skb)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	if (skb->protocol == htons(ETH_P_IPV6))
+		return ipv6_addr_equal(&sk->sk_v6_daddr,
+				       &ipv6_hdr(skb)->daddr);
+#endif
+	return inet_sk(sk)->inet_daddr == ip_hdr(skb)->daddr;
 }
 
 /*
@@ -72,8 +92,7 @@ static bool end_connection(const struct sk_buff *skb)
 	struct sock *sk = skb->sk;
 
 	if (sk->sk_protocol != IPPROTO_TCP || !sk->sk_prot->diag_destroy ||
-	    READ_ONCE(sk->sk_state) != TCP_SYN_SENT ||
-	    inet_sk(sk)->inet_daddr != ip_hdr(skb)->daddr)
+	    READ_ONCE(sk->sk_state) != TCP_SYN_SENT || !is_to_peer(sk, skb))
 		return false;
 	sk->sk_prot->diag_destroy(sk, ENETUNREACH);
 	return true;
@@ -119,12 +138,14 @@ static void tell_raw(const struct sock *sk)
 static netdev_tx_t refuse(struct sk_buff *skb, struct net_device *netdev)
 {
 	const struct sock *sk = skb_to_full_sk(skb);
+	bool inet = skb->protocol == htons(ETH_P_IP);
 	bool taken = false;
 
 	dev_core_stats_tx_dropped_inc(netdev);
-	if (skb->protocol == htons(ETH_P_IP)) {
+	if (inet)
 		vmrpc_kernel_refused(skb);
-		if (sk)
+	if (inet || skb->protocol == htons(ETH_P_IPV6)) {
+		if (inet && sk)
 			tell_raw(sk);
 		if (!sk)
 			send_error(skb);
@@ -202,7 +223,16 @@ static int request(struct socket *nl, struct sk_buff *skb)
 	return ack.err.error;
 }
 
-static int add_address(struct socket *nl, const struct vmrpc_device *dev)
+/* An address with its length in bytes, and its prefix length. */
+struct own {
+	u8 family;
+	u8 prefix;
+	const void *addr;
+	int len;
+};
+
+static int add_address(struct socket *nl, const struct vmrpc_device *dev,
+		       const struct own *own)
 {
 	struct sk_buff *skb = nlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	struct nlmsghdr *nlh;
@@ -217,11 +247,12 @@ static int add_address(struct socket *nl, const struct vmrpc_device *dev)
 	if (nlh) {
 		ifa = nlmsg_data(nlh);
 		memset(ifa, 0, sizeof(*ifa));
-		ifa->ifa_family = AF_INET;
-		ifa->ifa_prefixlen = dev->guest4_prefix;
+		ifa->ifa_family = own->family;
+		ifa->ifa_prefixlen = own->prefix;
+		ifa->ifa_flags = own->family == AF_INET6 ? IFA_F_NODAD : 0;
 		ifa->ifa_index = dev->netdev->ifindex;
-		if (!nla_put_in_addr(skb, IFA_LOCAL, dev->guest4) &&
-		    !nla_put_in_addr(skb, IFA_ADDRESS, dev->guest4)) {
+		if (!nla_put(skb, IFA_LOCAL, own->len, own->addr) &&
+		    !nla_put(skb, IFA_ADDRESS, own->len, own->addr)) {
 			nlmsg_end(skb, nlh);
 			err = request(nl, skb);
 		}
@@ -230,7 +261,9 @@ static int add_address(struct socket *nl, const struct vmrpc_device *dev)
 	return err;
 }
 
-static int add_route(struct socket *nl, const struct vmrpc_device *dev)
+/* The default route. */
+static int add_route(struct socket *nl, const struct vmrpc_device *dev,
+		     const struct own *own)
 {
 	struct sk_buff *skb = nlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	struct nlmsghdr *nlh;
@@ -244,13 +277,15 @@ static int add_route(struct socket *nl, const struct vmrpc_device *dev)
 	if (nlh) {
 		rt = nlmsg_data(nlh);
 		memset(rt, 0, sizeof(*rt));
-		rt->rtm_family = AF_INET;
+		rt->rtm_family = own->family;
 		rt->rtm_table = RT_TABLE_MAIN;
 		rt->rtm_protocol = RTPROT_BOOT;
 		rt->rtm_scope = RT_SCOPE_LINK;
 		rt->rtm_type = RTN_UNICAST;
 		if (!nla_put_u32(skb, RTA_OIF, dev->netdev->ifindex) &&
-		    !nla_put_in_addr(skb, RTA_PREFSRC, dev->guest4)) {
+		    !nla_put(skb, RTA_PREFSRC, own->len, own->addr) &&
+		    (own->family != AF_INET6 ||
+		     !nla_put_u32(skb, RTA_PRIORITY, METRIC6))) {
 			nlmsg_end(skb, nlh);
 			err = request(nl, skb);
 		}
@@ -270,8 +305,23 @@ static void no_link_local(struct net_device *netdev)
 #endif
 }
 
+static int add_own(struct socket *nl, const struct vmrpc_device *dev,
+		   const struct own *own)
+{
+	int err = add_address(nl, dev, own);
+
+	if (!err)
+		err = add_route(nl, dev, own);
+	/* An existing default route is as good. */
+	return err == -EEXIST ? 0 : err;
+}
+
 static int configure(const struct vmrpc_device *dev)
 {
+	const struct own own4 = { AF_INET, dev->guest4_prefix, &dev->guest4,
+				  sizeof(dev->guest4) };
+	const struct own own6 = { AF_INET6, 128, &dev->guest6,
+				  sizeof(dev->guest6) };
 	struct socket *nl;
 	int err;
 
@@ -281,12 +331,10 @@ static int configure(const struct vmrpc_device *dev)
 			       &nl);
 	if (err)
 		return err;
-	err = add_address(nl, dev);
-	if (!err)
-		err = add_route(nl, dev);
-	/* An existing default route is as good. */
-	if (err == -EEXIST)
-		err = 0;
+	err = add_own(nl, dev, &own4);
+	/* Without it, programs of AF_INET6 name IPv4-mapped addresses only. */
+	if (!err && dev->inet6 && add_own(nl, dev, &own6))
+		pr_notice("vmrpc: IPv6 is off on vmrpc0: no IPv6 address is reached\n");
 	sock_release(nl);
 	return err;
 }

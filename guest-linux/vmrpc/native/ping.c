@@ -16,11 +16,13 @@
 #include <net/net_namespace.h>
 #include <net/ping.h>
 #include <net/protocol.h>
+#include <net/transp_v6.h>
 #include <net/udp.h>
 
 #include "native/ping.h"
 
-static struct proto *ping;
+/* [0]: of AF_INET, [1]: of AF_INET6, with the same function */
+static struct proto *ping[2];
 static int (*native_init)(struct sock *sk);
 static bool (*is_served)(const struct net *net);
 
@@ -65,20 +67,27 @@ static struct proto *find(void)
 /**
  * vmrpc_ping_take - let whoever may have a raw socket have a ping socket
  * @served: in which namespaces?
+ * @inet6: of AF_INET6, too
  *
  * Until vmrpc_ping_give_back(), sockets must be made by our create function
  * only, which has a reference to this module.
  */
-void vmrpc_ping_take(bool (*served)(const struct net *net))
+void vmrpc_ping_take(bool (*served)(const struct net *net), bool inet6)
 {
 	is_served = served;
-	ping = find();
-	if (!ping) {
+	ping[0] = find();
+	if (!ping[0]) {
 		pr_warn("vmrpc: this kernel has no ping sockets\n");
 		return;
 	}
-	native_init = ping->init;
-	WRITE_ONCE(ping->init, init_sock);
+	native_init = ping[0]->init;
+	WRITE_ONCE(ping[0]->init, init_sock);
+#if IS_ENABLED(CONFIG_IPV6)
+	if (!inet6 || pingv6_prot.init != native_init)
+		return;
+	ping[1] = &pingv6_prot;
+	WRITE_ONCE(ping[1]->init, init_sock);
+#endif
 }
 
 /**
@@ -86,6 +95,11 @@ void vmrpc_ping_take(bool (*served)(const struct net *net))
  */
 void vmrpc_ping_give_back(void)
 {
-	if (ping)
-		WRITE_ONCE(ping->init, native_init);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(ping); i++) {
+		if (ping[i])
+			WRITE_ONCE(ping[i]->init, native_init);
+		ping[i] = NULL;
+	}
 }

@@ -19,23 +19,32 @@
 #include <net/tcp.h>
 #include <net/udp.h>
 
+#include "native/native.h"
 #include "native/prot.h"
 
 #ifdef VMRPC_HAVE_URING_CMD
-static struct proto tcp_copy __ro_after_init;
-static struct proto udp_copy __ro_after_init;
+/* [0]: of AF_INET, [1]: of AF_INET6 */
+static struct proto tcp_copy[2] __ro_after_init;
+static struct proto udp_copy[2] __ro_after_init;
 
 /**
- * vmrpc_prot_init - to be called once, before there are sockets
+ * vmrpc_prot_init - to be called once, before there are sockets and after
+ * vmrpc_native_init()
  * @stream: answers for TCP sockets
  * @dgram: answers for UDP sockets
  */
 void __init vmrpc_prot_init(vmrpc_prot_ioctl stream, vmrpc_prot_ioctl dgram)
 {
-	tcp_copy = tcp_prot;
-	tcp_copy.ioctl = stream;
-	udp_copy = udp_prot;
-	udp_copy.ioctl = dgram;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(vmrpc_natives); i++) {
+		if (!vmrpc_natives[i].stream)
+			continue;
+		tcp_copy[i] = *vmrpc_natives[i].tcp;
+		tcp_copy[i].ioctl = stream;
+		udp_copy[i] = *vmrpc_natives[i].udp;
+		udp_copy[i].ioctl = dgram;
+	}
 }
 
 /**
@@ -47,9 +56,12 @@ void __init vmrpc_prot_init(vmrpc_prot_ioctl stream, vmrpc_prot_ioctl dgram)
  */
 void vmrpc_prot_set(struct sock *sk, bool ours)
 {
+	const struct vmrpc_native *native = vmrpc_native(sk->sk_family);
+	unsigned int i = native - vmrpc_natives;
+
 	if (sk->sk_protocol == IPPROTO_TCP)
-		WRITE_ONCE(sk->sk_prot, ours ? &tcp_copy : &tcp_prot);
+		WRITE_ONCE(sk->sk_prot, ours ? &tcp_copy[i] : native->tcp);
 	else if (sk->sk_protocol == IPPROTO_UDP)
-		WRITE_ONCE(sk->sk_prot, ours ? &udp_copy : &udp_prot);
+		WRITE_ONCE(sk->sk_prot, ours ? &udp_copy[i] : native->udp);
 }
 #endif

@@ -26,7 +26,7 @@
 static int host_listen(struct vmrpc_sock *vs, int backlog)
 {
 	struct vmrpc_call *call = vmrpc_call_new(vs, VMRPC_LISTEN);
-	struct sockaddr_in local;
+	union vmrpc_name local;
 	int err;
 
 	if (!call)
@@ -34,8 +34,8 @@ static int host_listen(struct vmrpc_sock *vs, int backlog)
 	call->req.u.listen.backlog = cpu_to_le32(backlog);
 	err = vmrpc_call_run(call);
 	/* Connections of an earlier listener may have taken the port. */
-	if (!err && (!vmrpc_addr_get(&local, &call->resp.addr) ||
-		     local.sin_port != htons(inet_sk(vs->sk)->inet_num))) {
+	if (!err && (!vmrpc_addr_get(call, &local) ||
+		     local.in.sin_port != htons(inet_sk(vs->sk)->inet_num))) {
 		vmrpc_host_close(vs);
 		err = -EADDRINUSE;
 	}
@@ -86,7 +86,7 @@ static int listen_both(struct socket *sock, struct vmrpc_sock *vs, int backlog)
 int vmrpc_listen(struct socket *sock, int backlog)
 {
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
-	struct sockaddr_in any = { .sin_family = AF_INET };
+	union vmrpc_name any;
 	int err;
 
 	if (!vs)
@@ -95,8 +95,9 @@ int vmrpc_listen(struct socket *sock, int backlog)
 	if (!inet_sk(sock->sk)->inet_num &&
 	    vmrpc_sock_mode(vs) != VMRPC_REMOTE &&
 	    sock->state == SS_UNCONNECTED) {
+		any = vmrpc_addr_any(vs);
 		err = vmrpc_bind(sock, (struct vmrpc_sockaddr *)&any,
-				 sizeof(any));
+				 vmrpc_addr_len(vs));
 		if (err)
 			return err;
 	}
@@ -120,7 +121,7 @@ static int accept_native(struct socket *sock, struct socket *newsock,
 
 	/* A socket of the kernel gets the listener's ops and module later. */
 	if (!err && !arg->kern) {
-		newsock->ops = &inet_stream_ops;
+		newsock->ops = vmrpc_native(sock->sk->sk_family)->stream;
 		/* The core took a module reference for newsock. */
 		module_put(THIS_MODULE);
 	}
@@ -156,7 +157,7 @@ static int host_accept(struct vmrpc_sock *vs, struct vmrpc_sock *child)
 		/* It may have been reset already: ask for the error. */
 		if (vmrpc_sock_ready(child) & (VMRPC_HUP | VMRPC_ERR))
 			vmrpc_wait_ask(child);
-		if (!vmrpc_addr_get(&child->peer, &call->resp.addr))
+		if (!vmrpc_addr_get(call, &child->peer))
 			err = -EIO;
 	}
 	vmrpc_call_free(call);
@@ -173,8 +174,9 @@ static int try_accept_remote(struct socket *sock, struct vmrpc_sock *vs,
 	if (!(vmrpc_sock_ready(vs) & VMRPC_IN))
 		return -EAGAIN;
 	/* Do all that can fail before the connection is taken. */
-	err = vmrpc_native_create(sock_net(sock->sk), newsock, IPPROTO_TCP,
-				  0);
+	err = vmrpc_native(sock->sk->sk_family)->create(sock_net(sock->sk),
+							newsock, IPPROTO_TCP,
+							0);
 	if (err) {
 		/* If a BPF program refuses, some kernels leave a freed sock. */
 		newsock->sk = NULL;
@@ -199,7 +201,7 @@ out_detach:
 	/* newsock may be used for a connection within the guest next. */
 	vmrpc_disclaim_sol_socket(newsock);
 out_release:
-	inet_release(newsock);
+	vmrpc_native_ops(newsock->sk)->release(newsock);
 out:
 	/*
 	 * When the core releases newsock it puts the module of these ops.  For

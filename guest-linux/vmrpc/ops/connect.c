@@ -42,12 +42,13 @@ void vmrpc_connect_undo(struct socket *sock, struct vmrpc_sock *vs)
 static void remember_port(struct vmrpc_sock *vs)
 {
 	struct inet_sock *inet = inet_sk(vs->sk);
-	struct sockaddr_in local;
+	union vmrpc_name local;
 
 	/* A connection that has not begun had no port. */
 	if (!inet->inet_num &&
-	    !vmrpc_ask_name(vs, VMRPC_GETSOCKNAME, &local) && local.sin_port)
-		inet->inet_sport = local.sin_port;
+	    !vmrpc_ask_name(vs, VMRPC_GETSOCKNAME, &local) &&
+	    local.in.sin_port)
+		inet->inet_sport = local.in.sin_port;
 }
 
 /*
@@ -94,7 +95,7 @@ static int dissolve(struct socket *sock, struct vmrpc_sock *vs)
 
 /* Caller must hold vs->lock; the host socket is open, or is being opened. */
 static int connect_host(struct socket *sock, struct vmrpc_sock *vs,
-			const struct sockaddr_in *to, bool may_wait)
+			const union vmrpc_name *to, bool may_wait)
 {
 	u32 wait_us = may_wait ? vmrpc_transport_patience(vs->dev) : 0;
 	int err;
@@ -151,7 +152,7 @@ static int connect_host(struct socket *sock, struct vmrpc_sock *vs,
 static int connect_start(struct socket *sock, struct vmrpc_sock *vs,
 			 struct vmrpc_sockaddr *uaddr, int len, int flags)
 {
-	const struct sockaddr_in *to = (const struct sockaddr_in *)uaddr;
+	union vmrpc_name to;
 	int err;
 
 	if (len < sizeof(uaddr->sa_family))
@@ -165,16 +166,17 @@ static int connect_start(struct socket *sock, struct vmrpc_sock *vs,
 	}
 	if (sock->state != SS_UNCONNECTED || vs->sk->sk_state != TCP_CLOSE)
 		return VMRPC_USE_NATIVE;
-	if (len < sizeof(*to))
+	if (len < vmrpc_addr_min(vs))
 		return -EINVAL;
-	if (to->sin_family != AF_INET)
+	vmrpc_addr_fill(vs, &to, uaddr, len);
+	if (to.family != vs->sk->sk_family)
 		return -EAFNOSUPPORT;
 	if (vmrpc_sock_is_contained(vs)) {
-		if (vmrpc_netns_is_native(vs, to)) {
+		if (vmrpc_netns_is_native(vs, &to.in)) {
 			vmrpc_host_close(vs);
 			return VMRPC_USE_NATIVE;
 		}
-	} else if (vmrpc_addr_is_native(vs, to->sin_addr.s_addr) ||
+	} else if (vmrpc_addr_is_native(vs, &to) ||
 		   vmrpc_addr_bound_elsewhere(vs)) {
 		vmrpc_host_turn_native(vs);
 		return VMRPC_USE_NATIVE;
@@ -184,7 +186,7 @@ static int connect_start(struct socket *sock, struct vmrpc_sock *vs,
 		vmrpc_host_turn_native(vs);
 	if (err)
 		return err;
-	return connect_host(sock, vs, to,
+	return connect_host(sock, vs, &to,
 			    sock_sndtimeo(vs->sk, flags & O_NONBLOCK));
 }
 
@@ -288,23 +290,23 @@ int vmrpc_connect(struct socket *sock, struct vmrpc_sockaddr *uaddr, int len,
 /**
  * vmrpc_connect_local - the address of a stream that the host serves
  * @vs: caller must hold vs->lock
- * @sin: set on success
+ * @name: set on success
  *
  * For an accepted connection the host is asked when the address is first
  * needed.  The host may try several addresses at the same time; the address is
  * final when one attempt has won.  Returns 0 or a negative errno.
  */
-int vmrpc_connect_local(struct vmrpc_sock *vs, struct sockaddr_in *sin)
+int vmrpc_connect_local(struct vmrpc_sock *vs, union vmrpc_name *name)
 {
 	/* Read this before the request: another attempt may win meanwhile. */
 	bool settled = vmrpc_sock_ready(vs);
 	int err = 0;
 
-	if (vs->local.sin_family)
-		*sin = vs->local;
+	if (vs->local.family)
+		*name = vs->local;
 	else
-		err = vmrpc_ask_name(vs, VMRPC_GETSOCKNAME, sin);
+		err = vmrpc_ask_name(vs, VMRPC_GETSOCKNAME, name);
 	if (!err && settled)
-		vs->local = *sin;
+		vs->local = *name;
 	return err;
 }

@@ -14,6 +14,6 @@ int vmrpc_connect_wait(struct socket *sock, struct vmrpc_sock *vs, int flags,
 		       int err);
 bool vmrpc_connect_is_over(struct vmrpc_sock *vs);
 void vmrpc_connect_undo(struct socket *sock, struct vmrpc_sock *vs);
-int vmrpc_connect_local(struct vmrpc_sock *vs, struct sockaddr_in *sin);
+int vmrpc_connect_local(struct vmrpc_sock *vs, union vmrpc_name *name);
 
 #endif /* VMRPC_CONNECT_H */

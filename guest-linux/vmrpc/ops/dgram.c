@@ -33,8 +33,9 @@
 #include "sock/sol.h"
 #include "transport/transport.h"
 
-/* The largest payload of UDP over IPv4. */
+/* The largest payload of UDP over IPv4, and over IPv6. */
 #define DATAGRAM_MAX		65507u
+#define DATAGRAM_MAX6		65527u
 /* An echo request with its header, which is part of the message. */
 #define PING_MAX		65515u
 
@@ -105,9 +106,20 @@ static int check_segments(struct vmrpc_sock *vs, struct msghdr *msg)
 	return size ? -EINVAL : 0;
 }
 
+/* @to: NULL: the peer */
+static size_t largest(const struct vmrpc_sock *vs, const union vmrpc_name *to)
+{
+	__be32 addr;
+
+	if (vmrpc_sk_is_ping(vs->sk))
+		return PING_MAX;
+	return vmrpc_addr_get4(to ? to : &vs->peer, &addr) ? DATAGRAM_MAX
+							   : DATAGRAM_MAX6;
+}
+
 /* Returns -ESTALE if the host does not serve the socket any more. */
 static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
-		       const struct sockaddr_in *to)
+		       const union vmrpc_name *to)
 {
 	struct sock *sk = vs->sk;
 	long timeo = sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT);
@@ -115,7 +127,7 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 	ssize_t n;
 	u32 gen;
 
-	if (size > (vmrpc_sk_is_ping(sk) ? PING_MAX : DATAGRAM_MAX))
+	if (size > largest(vs, to))
 		return -EMSGSIZE;
 	if (msg->msg_flags & MSG_OOB)
 		return -EOPNOTSUPP;
@@ -160,38 +172,59 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 	}
 }
 
-/* Does UDP accept it as a destination? */
-static bool is_destination(const struct sockaddr_in *sin)
+/* To UDP sockets of AF_INET6, no family means no address. */
+static bool is_no_address(const struct vmrpc_sock *vs,
+			  const struct msghdr *msg)
 {
+	const struct sockaddr *sa = msg->msg_name;
+
+	return vmrpc_sk_is_inet6(vs->sk) && !vmrpc_sk_is_ping(vs->sk) &&
+	       msg->msg_namelen >= sizeof(sa->sa_family) &&
+	       sa->sa_family == AF_UNSPEC;
+}
+
+/* Does UDP accept it as a destination?  To AF_INET, no family is its own. */
+static bool is_destination(const struct vmrpc_sock *vs,
+			   const struct msghdr *msg)
+{
+	const struct sockaddr_in *sin = msg->msg_name;
+	bool inet6 = vmrpc_sk_is_inet6(vs->sk);
+
+	/* An address of AF_INET will do for either. */
+	if (msg->msg_namelen < sizeof(*sin))
+		return false;
+	if (inet6 && sin->sin_family == AF_INET6)
+		return msg->msg_namelen >= SIN6_LEN_RFC2133 &&
+		       (sin->sin_port || vmrpc_sk_is_ping(vs->sk));
+	if (vmrpc_sk_is_ping(vs->sk))
+		return !inet6 && sin->sin_family == AF_INET;
 	return sin->sin_port && (sin->sin_family == AF_INET ||
-				 sin->sin_family == AF_UNSPEC);
+				 (!inet6 && sin->sin_family == AF_UNSPEC));
 }
 
 /*
  * Finds the destination of a datagram.  Returns true if the host sends it; *@to
- * is NULL for the peer.
+ * is NULL for the peer, or @name, which is filled in.
  */
 static bool remote_destination(struct vmrpc_sock *vs, const struct msghdr *msg,
-			       const struct sockaddr_in **to)
+			       union vmrpc_name *name,
+			       const union vmrpc_name **to)
 {
-	const struct sockaddr_in *sin = msg->msg_name;
-
-	*to = sin;
+	*to = NULL;
 	/* The destination was set when the datagram was begun. */
-	if (READ_ONCE(vs->unfinished)) {
-		*to = NULL;
+	if (READ_ONCE(vs->unfinished))
 		return true;
-	}
 	if (!vmrpc_sk_is_ping(vs->sk) && READ_ONCE(udp_sk(vs->sk)->pending))
 		return false;
-	if (!sin)
+	if (!msg->msg_name || is_no_address(vs, msg))
 		return vmrpc_sock_mode(vs) == VMRPC_REMOTE;
 	/* Invalid arguments: the native side returns the error. */
-	if (msg->msg_namelen < sizeof(*sin) ||
-	    (vmrpc_sk_is_ping(vs->sk) ? sin->sin_family != AF_INET
-				      : !is_destination(sin)))
+	if (!is_destination(vs, msg))
 		return false;
-	if (vmrpc_peer_is_native(vs, sin))
+	vmrpc_addr_fill(vs, name, msg->msg_name, msg->msg_namelen);
+	name->family = vs->sk->sk_family;
+	*to = name;
+	if (vmrpc_peer_is_native(vs, name))
 		return false;
 	return !vmrpc_addr_bound_elsewhere(vs) ||
 	       vmrpc_sock_mode(vs) == VMRPC_REMOTE;
@@ -204,34 +237,34 @@ static bool remote_destination(struct vmrpc_sock *vs, const struct msghdr *msg,
 static int send_native(struct socket *sock, struct vmrpc_sock *vs,
 		       struct msghdr *msg, size_t size)
 {
-	const struct sockaddr_in *sin = msg->msg_name;
 	int err;
 
 	if (!inet_sk(vs->sk)->inet_num && !vmrpc_sk_is_ping(vs->sk) &&
-	    (!sin || !is_destination(sin))) {
+	    (!msg->msg_name || !is_destination(vs, msg))) {
 		err = vmrpc_peer_bind(sock, vs);
 		if (err)
 			return err;
 	}
-	return inet_sendmsg(sock, msg, size);
+	return vmrpc_native_ops(sock->sk)->sendmsg(sock, msg, size);
 }
 
 /* As sendmsg(2); -ESTALE: try again, because another side serves it now. */
 static int send_either(struct socket *sock, struct vmrpc_sock *vs,
 		       struct msghdr *msg, size_t size)
 {
-	const struct sockaddr_in *to;
+	const union vmrpc_name *to;
+	union vmrpc_name name;
 	struct ubuf_info *uarg;
 	int err;
 
-	if (!remote_destination(vs, msg, &to))
+	if (!remote_destination(vs, msg, &name, &to))
 		return send_native(sock, vs, msg, size);
 	if (vmrpc_sock_mode(vs) != VMRPC_REMOTE) {
 		err = vmrpc_peer_bind(sock, vs);
 		if (err)
 			return err;
 		if (vmrpc_sock_mode(vs) == VMRPC_NATIVE)
-			return inet_sendmsg(sock, msg, size);
+			return vmrpc_native_ops(sock->sk)->sendmsg(sock, msg, size);
 	}
 	/* The socket has its port by now, as natively. */
 	if (to && vmrpc_peer_needs_broadcast(vs, to))
@@ -251,7 +284,7 @@ static int dgram_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)
 	int err;
 
 	if (!vs)
-		return inet_sendmsg(sock, msg, size);
+		return vmrpc_native_ops(sock->sk)->sendmsg(sock, msg, size);
 	do {
 		err = send_either(sock, vs, msg, size);
 	} while (err == -ESTALE && !signal_pending(current));
@@ -279,7 +312,7 @@ static bool native_queued(struct sock *sk)
  */
 static bool came_before(struct sock *sk)
 {
-	return native_queued(sk) && READ_ONCE(inet_sk(sk)->inet_daddr);
+	return native_queued(sk) && vmrpc_addr_has_native_peer(sk);
 }
 
 static bool native_readable(struct sock *sk)
@@ -308,7 +341,8 @@ static ssize_t recv_native(struct socket *sock, struct msghdr *msg,
 {
 	if (!native_readable(sock->sk) && !(flags & MSG_ERRQUEUE))
 		return -EAGAIN;
-	return inet_recvmsg(sock, msg, size, flags | MSG_DONTWAIT);
+	return vmrpc_native_ops(sock->sk)->recvmsg(sock, msg, size,
+						   flags | MSG_DONTWAIT);
 }
 
 static ssize_t recv_host(struct vmrpc_sock *vs, struct msghdr *msg,
@@ -337,7 +371,7 @@ static ssize_t recv_either(struct socket *sock, struct vmrpc_sock *vs,
 	unsigned int i;
 
 	if ((flags & MSG_ERRQUEUE) && vmrpc_sk_has_errors(vs->sk))
-		return inet_recvmsg(sock, msg, size, flags);
+		return vmrpc_native_ops(sock->sk)->recvmsg(sock, msg, size, flags);
 	switch (vmrpc_sock_mode(vs)) {
 	case VMRPC_NATIVE:
 		return recv_native(sock, msg, size, flags);
@@ -424,7 +458,7 @@ static int dgram_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 
 	/* With a handle, another task may open it on the host meanwhile. */
 	if (!vs || !READ_ONCE(vs->has_handle))
-		return inet_recvmsg(sock, msg, size, flags);
+		return vmrpc_native_ops(sock->sk)->recvmsg(sock, msg, size, flags);
 	if (vmrpc_sk_is_ping(sock->sk) && (flags & MSG_OOB))
 		return -EOPNOTSUPP;
 	vmrpc_host_refresh_or_turn_native(vs);
@@ -474,15 +508,14 @@ static __poll_t dgram_poll(struct file *file, struct socket *sock,
 static int dgram_getname(struct socket *sock, struct sockaddr *uaddr, int peer)
 {
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
-	struct sockaddr_in *sin = (struct sockaddr_in *)uaddr;
 
 	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
-		return inet_getname(sock, uaddr, peer);
+		return vmrpc_native_ops(sock->sk)->getname(sock, uaddr, peer);
 	/* As natively: without a port there is no peer. */
-	if (peer && !vs->peer.sin_port)
+	if (peer && !vs->peer.in.sin_port)
 		return -ENOTCONN;
-	*sin = peer ? vs->peer : vs->local;
-	return sizeof(*sin);
+	memcpy(uaddr, peer ? &vs->peer : &vs->local, vmrpc_addr_len(vs));
+	return vmrpc_addr_len(vs);
 }
 
 /* Does the host answer this ioctl? */
@@ -520,7 +553,7 @@ static int dgram_ioctl(struct socket *sock, unsigned int cmd,
 
 	err = host_ioctl(vmrpc_sk(sock->sk), cmd, &value);
 	if (err == VMRPC_USE_NATIVE)
-		return inet_ioctl(sock, cmd, arg);
+		return vmrpc_native_ops(sock->sk)->ioctl(sock, cmd, arg);
 	return err ? err : put_user(value, (int __user *)arg);
 }
 
@@ -562,7 +595,7 @@ static int dgram_release(struct socket *sock)
 
 	if (vs)
 		vmrpc_detach(vs);
-	return inet_release(sock);
+	return sock->sk ? vmrpc_native_ops(sock->sk)->release(sock) : 0;
 }
 
 #ifdef VMRPC_HAVE_SPLICE_EOF
@@ -586,7 +619,8 @@ static ssize_t dgram_sendpage(struct socket *sock, struct page *page,
 	/* A socket without a port gets one in dgram_sendmsg(). */
 	if (!vs || (vmrpc_sock_mode(vs) != VMRPC_REMOTE &&
 		    inet_sk(vs->sk)->inet_num))
-		return inet_sendpage(sock, page, offset, size, flags);
+		return vmrpc_native_ops(sock->sk)->sendpage(sock, page, offset,
+						    size, flags);
 	return vmrpc_no_sendpage(sock, page, offset, size, flags);
 }
 #endif

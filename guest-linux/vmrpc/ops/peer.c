@@ -53,14 +53,14 @@ static int open_if_possible(struct vmrpc_sock *vs)
  */
 int vmrpc_peer_bind(struct socket *sock, struct vmrpc_sock *vs)
 {
-	struct sockaddr_in any = { .sin_family = AF_INET };
+	union vmrpc_name any = vmrpc_addr_any(vs);
 	int err = 0;
 
 	if (vmrpc_sock_mode(vs) != VMRPC_NATIVE && is_bound(vs))
 		return 0;
 	if (!is_bound(vs)) {
 		err = vmrpc_bind(sock, (struct vmrpc_sockaddr *)&any,
-				 sizeof(any));
+				 vmrpc_addr_len(vs));
 		/* Another task may have bound it meanwhile. */
 		if (err ? err != -EINVAL || !is_bound(vs)
 			: !vmrpc_sock_is_contained(vs))
@@ -80,20 +80,25 @@ int vmrpc_peer_bind(struct socket *sock, struct vmrpc_sock *vs)
  * @to: destination
  */
 bool vmrpc_peer_needs_broadcast(const struct vmrpc_sock *vs,
-				const struct sockaddr_in *to)
+				const union vmrpc_name *to)
 {
-	return to->sin_addr.s_addr == htonl(INADDR_BROADCAST) &&
+	__be32 addr;
+
+	return vmrpc_addr_get4(to, &addr) &&
+	       addr == htonl(INADDR_BROADCAST) &&
 	       !sock_flag(vs->sk, SOCK_BROADCAST);
 }
 
 /* Binds the native sock to a port that the host has chosen. */
 static int bind_native(struct socket *sock, struct vmrpc_sock *vs, __be16 port)
 {
-	struct sockaddr_in local = {
-		.sin_family = AF_INET,
-		.sin_port = port,
-	};
-	int err = inet_bind(sock, (struct vmrpc_sockaddr *)&local, sizeof(local));
+	union vmrpc_name local = vmrpc_addr_any(vs);
+	int err;
+
+	local.in.sin_port = port;
+	err = vmrpc_native_ops(vs->sk)->bind(sock,
+					     (struct vmrpc_sockaddr *)&local,
+					     vmrpc_addr_len(vs));
 
 	if (!err)
 		vmrpc_bind_hold_port(vs, false);
@@ -103,16 +108,16 @@ static int bind_native(struct socket *sock, struct vmrpc_sock *vs, __be16 port)
 /* Connects the native sock to a peer it will never send to. */
 static void mirror_peer(struct socket *sock, struct vmrpc_sock *vs)
 {
-	struct sockaddr_in peer = vs->peer;
+	union vmrpc_name peer = vs->peer;
 	int err = 0;
 
 	/* UDP of another namespace has a port there, and another on the host. */
 	if (!is_bound(vs) &&
 	    (!vmrpc_sock_is_contained(vs) || vmrpc_sk_is_ping(vs->sk)))
-		err = bind_native(sock, vs, vs->local.sin_port);
+		err = bind_native(sock, vs, vs->local.in.sin_port);
 	if (!err)
 		err = inet_dgram_connect(sock, (struct vmrpc_sockaddr *)&peer,
-					 sizeof(peer), 0);
+					 vmrpc_addr_len(vs), 0);
 	vmrpc_netns_name(vs, &vs->local);
 	/* Names work without it; for the rest see came_before(). */
 	if (err)
@@ -144,7 +149,8 @@ static int unspec_but_port(struct socket *sock, struct vmrpc_sock *vs)
  */
 static bool has_local_peer(const struct vmrpc_sock *vs)
 {
-	return vmrpc_sock_mode(vs) == VMRPC_BOTH && inet_sk(vs->sk)->inet_daddr;
+	return vmrpc_sock_mode(vs) == VMRPC_BOTH &&
+	       vmrpc_addr_has_native_peer(vs->sk);
 }
 
 /* Is something queued on the host, or an unfinished datagram? */
@@ -161,16 +167,16 @@ static bool is_needed(const struct vmrpc_sock *vs)
  */
 static bool dissolve_host(struct socket *sock, struct vmrpc_sock *vs)
 {
-	struct sockaddr_in local;
+	union vmrpc_name local;
 
 	if (vmrpc_host_connect(vs, NULL, 0, false) ||
 	    (!is_bound(vs) && !is_needed(vs)) ||
 	    vmrpc_ask_name(vs, VMRPC_GETSOCKNAME, &local))
 		return false;
 	if (is_bound(vs))
-		return local.sin_port == htons(inet_sk(vs->sk)->inet_num);
+		return local.in.sin_port == htons(inet_sk(vs->sk)->inet_num);
 	/* It was bound by number and keeps its port: on both sides, then. */
-	return !local.sin_port || !bind_native(sock, vs, local.sin_port);
+	return !local.in.sin_port || !bind_native(sock, vs, local.in.sin_port);
 }
 
 /* Caller must hold vs->lock. */
@@ -219,63 +225,41 @@ static void stop_receiving(struct vmrpc_sock *vs)
 	}
 }
 
-/* Is it 0.0.0.0?  For Linux this is the source address of the socket. */
-static bool is_unspecified(const struct vmrpc_sockaddr *uaddr, int len)
-{
-	return len >= (int)sizeof(struct sockaddr_in) &&
-	       uaddr->sa_family == AF_INET &&
-	       !((const struct sockaddr_in *)uaddr)->sin_addr.s_addr;
-}
-
 /* Caller must hold vs->lock. */
 static int connect_local(struct socket *sock, struct vmrpc_sock *vs,
-			 struct vmrpc_sockaddr *uaddr, int len)
+			 const union vmrpc_name *to)
 {
-	struct sockaddr_in any = { .sin_family = AF_INET };
-	struct sockaddr_in self;
+	union vmrpc_name any = vmrpc_addr_any(vs);
+	union vmrpc_name peer = *to;
 	int err;
 
 	/* The source address of the mirrored peer would be wrong. */
 	if (vmrpc_sock_mode(vs) == VMRPC_REMOTE) {
-		if (is_unspecified(uaddr, len)) {
-			memcpy(&self, uaddr, sizeof(self));
-			self.sin_addr.s_addr = inet_sk(vs->sk)->inet_saddr;
-			uaddr = (struct vmrpc_sockaddr *)&self;
-			len = sizeof(self);
-		}
+		/* For Linux 0.0.0.0 is the source address of the socket. */
+		if (to->family == AF_INET && vmrpc_addr_is_any(to))
+			peer.in.sin_addr.s_addr = inet_sk(vs->sk)->inet_saddr;
 		unspec_but_port(sock, vs);
 	}
 	/* A host socket that has a queue, but no port. */
 	else if (vmrpc_sock_mode(vs) == VMRPC_BOTH && !is_bound(vs))
 		vmrpc_bind_locked(sock, vs, (struct vmrpc_sockaddr *)&any,
-				  sizeof(any));
-	err = inet_dgram_connect(sock, uaddr, len, 0);
+				  vmrpc_addr_len(vs));
+	err = inet_dgram_connect(sock, (struct vmrpc_sockaddr *)&peer,
+				 vmrpc_addr_len(vs), 0);
 	if (!err)
 		stop_receiving(vs);
 	return err;
 }
 
-/* The native sock's peer. */
-static struct sockaddr_in native_peer(const struct vmrpc_sock *vs)
-{
-	const struct inet_sock *inet = inet_sk(vs->sk);
-
-	return (struct sockaddr_in) {
-		.sin_family = AF_INET,
-		.sin_addr.s_addr = inet->inet_daddr,
-		.sin_port = inet->inet_dport,
-	};
-}
-
 /* Fails with @err.  As inet_dgram_connect(), binds the socket first. */
 static int refuse(struct socket *sock, struct vmrpc_sock *vs, int err)
 {
-	struct sockaddr_in any = { .sin_family = AF_INET };
+	union vmrpc_name any = vmrpc_addr_any(vs);
 
 	if (!is_bound(vs) && vmrpc_sock_mode(vs) != VMRPC_REMOTE &&
 	    !vmrpc_sk_is_ping(vs->sk))
 		vmrpc_bind_locked(sock, vs, (struct vmrpc_sockaddr *)&any,
-				  sizeof(any));
+				  vmrpc_addr_len(vs));
 	return err;
 }
 
@@ -284,7 +268,7 @@ static int refuse(struct socket *sock, struct vmrpc_sock *vs, int err)
  * bound to another interface, or a negative errno.
  */
 static int open_remote(struct socket *sock, struct vmrpc_sock *vs,
-		       const struct sockaddr_in *to)
+		       const union vmrpc_name *to)
 {
 	enum vmrpc_mode before = vmrpc_sock_mode(vs);
 	int err = vmrpc_host_open_with(vs);
@@ -306,12 +290,12 @@ static int open_remote(struct socket *sock, struct vmrpc_sock *vs,
 
 /* As open_remote().  After an error the socket has its old local peer. */
 static int connect_remote(struct socket *sock, struct vmrpc_sock *vs,
-			  const struct sockaddr_in *to)
+			  const union vmrpc_name *to)
 {
-	struct sockaddr_in peer = native_peer(vs);
+	union vmrpc_name peer = vmrpc_addr_native_peer(vs);
 	bool local = has_local_peer(vs) ||
 		     (vmrpc_sock_mode(vs) == VMRPC_NATIVE &&
-		      peer.sin_addr.s_addr);
+		      vmrpc_addr_has_native_peer(vs->sk));
 	int err;
 
 	/* The present source address would be wrong. */
@@ -322,8 +306,7 @@ static int connect_remote(struct socket *sock, struct vmrpc_sock *vs,
 	}
 	err = open_remote(sock, vs, to);
 	if (err < 0 && local)
-		connect_local(sock, vs, (struct vmrpc_sockaddr *)&peer,
-			      sizeof(peer));
+		connect_local(sock, vs, &peer);
 	return err;
 }
 
@@ -332,43 +315,47 @@ static int connect_remote(struct socket *sock, struct vmrpc_sock *vs,
  * @vs: the socket
  * @to: destination
  */
-bool vmrpc_peer_is_native(struct vmrpc_sock *vs, const struct sockaddr_in *to)
+bool vmrpc_peer_is_native(struct vmrpc_sock *vs, const union vmrpc_name *to)
 {
-	__be32 addr = to->sin_addr.s_addr;
+	__be32 addr;
 
 	if (vmrpc_sock_is_contained(vs))
-		return vmrpc_netns_is_native(vs, to);
-	if (ipv4_is_multicast(addr))
+		return vmrpc_netns_is_native(vs, &to->in);
+	if (vmrpc_addr_get4(to, &addr) && ipv4_is_multicast(addr))
 		return vmrpc_group_is_native(vs, addr);
-	return vmrpc_addr_is_native(vs, addr);
+	return vmrpc_addr_is_native(vs, to);
 }
 
 static int connect_locked(struct socket *sock, struct vmrpc_sock *vs,
 			  struct vmrpc_sockaddr *uaddr, int len)
 {
-	const struct sockaddr_in *to = (const struct sockaddr_in *)uaddr;
+	union vmrpc_name to, bound;
 	int err;
 
 	if (len < sizeof(uaddr->sa_family))
 		return -EINVAL;
 	if (uaddr->sa_family == AF_UNSPEC)
 		return dissolve(sock, vs);
-	if (len < sizeof(*to))
+	if (len < (uaddr->sa_family == AF_INET ? sizeof(struct sockaddr_in)
+					       : vmrpc_addr_min(vs)))
 		return refuse(sock, vs, -EINVAL);
-	if (to->sin_family != AF_INET)
+	vmrpc_addr_fill(vs, &to, uaddr, len);
+	if (to.family != vs->sk->sk_family)
 		return refuse(sock, vs, -EAFNOSUPPORT);
-	if (vmrpc_peer_is_native(vs, to) ||
+	bound = vmrpc_addr_bound(vs);
+	if (vmrpc_peer_is_native(vs, &to) ||
 	    (vmrpc_sock_mode(vs) == VMRPC_NATIVE &&
-	     inet_sk(vs->sk)->inet_rcv_saddr && !inet_sk(vs->sk)->inet_daddr &&
+	     !vmrpc_addr_is_any(&bound) &&
+	     !vmrpc_addr_has_native_peer(vs->sk) &&
 	     vmrpc_addr_bound_elsewhere(vs)))
-		return connect_local(sock, vs, uaddr, len);
-	if (vmrpc_peer_needs_broadcast(vs, to))
+		return connect_local(sock, vs, &to);
+	if (vmrpc_peer_needs_broadcast(vs, &to))
 		return refuse(sock, vs, -EACCES);
-	err = connect_remote(sock, vs, to);
+	err = connect_remote(sock, vs, &to);
 	if (err != VMRPC_USE_NATIVE)
 		return err;
 	vmrpc_host_turn_native(vs);
-	return connect_local(sock, vs, uaddr, len);
+	return connect_local(sock, vs, &to);
 }
 
 /**

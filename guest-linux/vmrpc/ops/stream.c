@@ -28,6 +28,7 @@
 #include "ops/stream.h"
 #include "option/option.h"
 #include "option/sockopt.h"
+#include "sock/addr.h"
 #include "sock/ask.h"
 #include "sock/ready.h"
 #include "sock/sol.h"
@@ -147,7 +148,7 @@ static int stream_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)
 	int err;
 
 	if (!vs)
-		return inet_sendmsg(sock, msg, size);
+		return vmrpc_native_ops(sock->sk)->sendmsg(sock, msg, size);
 	if ((msg->msg_flags & MSG_FASTOPEN) &&
 	    (vmrpc_sock_mode(vs) == VMRPC_REMOTE ||
 	     sock->state == SS_UNCONNECTED)) {
@@ -156,7 +157,7 @@ static int stream_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)
 			return sk_stream_error(sock->sk, msg->msg_flags, err);
 	}
 	if (vmrpc_sock_mode(vs) != VMRPC_REMOTE)
-		return inet_sendmsg(sock, msg, size);
+		return vmrpc_native_ops(sock->sk)->sendmsg(sock, msg, size);
 	err = vmrpc_zerocopy_begin(sock->sk, msg, size, &uarg);
 	if (err)
 		return err;
@@ -173,7 +174,7 @@ static int stream_recvmsg(struct socket *sock, struct msghdr *msg, size_t size,
 
 	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE ||
 	    ((flags & MSG_ERRQUEUE) && vmrpc_sk_has_errors(sock->sk)))
-		return inet_recvmsg(sock, msg, size, flags);
+		return vmrpc_native_ops(sock->sk)->recvmsg(sock, msg, size, flags);
 	vmrpc_sol_refresh(vs);
 	vmrpc_wait_before_read(vs);
 	return vmrpc_receive(vs, msg, size, flags);
@@ -214,12 +215,12 @@ static __poll_t stream_poll(struct file *file, struct socket *sock,
 	}
 }
 
-static int local_name(struct vmrpc_sock *vs, struct sockaddr_in *sin)
+static int local_name(struct vmrpc_sock *vs, union vmrpc_name *name)
 {
 	int err;
 
 	mutex_lock(&vs->lock);
-	err = vmrpc_connect_local(vs, sin);
+	err = vmrpc_connect_local(vs, name);
 	mutex_unlock(&vs->lock);
 	return err;
 }
@@ -227,22 +228,25 @@ static int local_name(struct vmrpc_sock *vs, struct sockaddr_in *sin)
 static int stream_getname(struct socket *sock, struct sockaddr *uaddr, int peer)
 {
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
-	struct sockaddr_in *sin = (struct sockaddr_in *)uaddr;
+	union vmrpc_name name;
 	int err = 0;
 
 	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
-		return inet_getname(sock, uaddr, peer);
+		return vmrpc_native_ops(sock->sk)->getname(sock, uaddr, peer);
 	if (!peer)
-		err = local_name(vs, sin);
+		err = local_name(vs, &name);
 	else if (peer == 1)
 		/* Only the host knows whether it is connected. */
-		err = vmrpc_ask_name(vs, VMRPC_GETPEERNAME, sin);
-	else if (vs->peer.sin_port)
-		*sin = vs->peer;
+		err = vmrpc_ask_name(vs, VMRPC_GETPEERNAME, &name);
+	else if (vs->peer.in.sin_port)
+		name = vs->peer;
 	else
 		/* As natively: without a port there is no peer. */
 		err = -ENOTCONN;
-	return err ? err : sizeof(*sin);
+	if (err)
+		return err;
+	memcpy(uaddr, &name, vmrpc_addr_len(vs));
+	return vmrpc_addr_len(vs);
 }
 
 /* Does the host answer this ioctl? */
@@ -269,7 +273,7 @@ static int stream_ioctl(struct socket *sock, unsigned int cmd,
 	int value, err;
 
 	if (!is_hosts(vs, cmd))
-		return inet_ioctl(sock, cmd, arg);
+		return vmrpc_native_ops(sock->sk)->ioctl(sock, cmd, arg);
 	err = host_ioctl(vs, cmd, &value);
 	return err ? err : put_user(value, (int __user *)arg);
 }
@@ -368,7 +372,7 @@ static int stream_release(struct socket *sock)
 		}
 		vmrpc_detach(vs);
 	}
-	return inet_release(sock);
+	return sock->sk ? vmrpc_native_ops(sock->sk)->release(sock) : 0;
 }
 
 /* As tcp_splice_read(), which never reads beyond the mark. */
@@ -420,7 +424,8 @@ static ssize_t stream_sendpage(struct socket *sock, struct page *page,
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
 
 	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE)
-		return inet_sendpage(sock, page, offset, size, flags);
+		return vmrpc_native_ops(sock->sk)->sendpage(sock, page, offset,
+						    size, flags);
 	return vmrpc_no_sendpage(sock, page, offset, size, flags);
 }
 #endif

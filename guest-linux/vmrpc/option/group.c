@@ -133,7 +133,7 @@ static bool is_ours(const struct vmrpc_sock *vs, const struct membership *m)
 		rcu_read_unlock();
 		return ifindex == vs->dev->ifindex;
 	}
-	return !vmrpc_addr_is_native(vs, m->group);
+	return !vmrpc_addr_is_native4(vs, m->group);
 }
 
 /**
@@ -149,7 +149,7 @@ bool vmrpc_group_is_native(const struct vmrpc_sock *vs, __be32 group)
 		return true;
 	if (ifindex)
 		return ifindex != vs->dev->ifindex;
-	return vmrpc_addr_is_native(vs, group);
+	return vmrpc_addr_is_native4(vs, group);
 }
 
 static int native_leave(struct socket *sock, const struct membership *m)

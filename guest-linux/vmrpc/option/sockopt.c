@@ -22,6 +22,7 @@
 #include "option/group.h"
 #include "option/option.h"
 #include "option/sockopt.h"
+#include "sock/addr.h"
 #include "sock/ask.h"
 #include "sock/sol.h"
 
@@ -60,6 +61,41 @@ static enum vmrpc_option_kind ip_kind(const struct vmrpc_device *dev, int name)
 		return VMRPC_OPTION_DEFER;
 	default:
 		return VMRPC_OPTION_NOW;
+	}
+}
+
+/* Of sockets of AF_INET6. */
+static enum vmrpc_option_kind ip6_kind(int name)
+{
+	switch (name) {
+	case IPV6_UNICAST_HOPS:
+	case IPV6_TCLASS:
+	case IPV6_RECVPKTINFO:
+	case IPV6_RECVHOPLIMIT:
+	case IPV6_RECVTCLASS:
+	case IPV6_RECVERR:
+	case IPV6_MTU_DISCOVER:
+	case IPV6_MTU:
+	case IPV6_DONTFRAG:
+	case IPV6_MINHOPCOUNT:
+	case IPV6_MULTICAST_HOPS:
+	case IPV6_MULTICAST_LOOP:
+	case IPV6_AUTOFLOWLABEL:
+		return VMRPC_OPTION_DEFER;
+	case IPV6_FREEBIND:		/* as IP_FREEBIND */
+	case IPV6_TRANSPARENT:
+	case IPV6_RTHDR:		/* the host adds no headers */
+	case IPV6_HOPOPTS:
+	case IPV6_DSTOPTS:
+	case IPV6_RTHDRDSTOPTS:
+	case IPV6_2292PKTOPTIONS:
+		return VMRPC_OPTION_NOW;
+	default:
+		/*
+		 * IPV6_V6ONLY and the groups are the native side's; of what the
+		 * others report, nothing comes from the host.
+		 */
+		return VMRPC_OPTION_LOCAL;
 	}
 }
 
@@ -112,7 +148,12 @@ static enum vmrpc_option_kind option_kind(const struct vmrpc_sock *vs,
 		return VMRPC_OPTION_LOCAL;
 	switch (level) {
 	case IPPROTO_IP:
-		return ip_kind(vs->dev, name);
+		/* What it sends through the host has IPv6 headers. */
+		return vmrpc_sk_is_inet6(sk) ? VMRPC_OPTION_LOCAL
+					     : ip_kind(vs->dev, name);
+	case IPPROTO_IPV6:
+		return vmrpc_sk_is_inet6(sk) ? ip6_kind(name)
+					     : VMRPC_OPTION_LOCAL;
 	case IPPROTO_TCP:
 		return sk->sk_type == SOCK_STREAM ? tcp_kind(name)
 						  : VMRPC_OPTION_LOCAL;
@@ -245,6 +286,9 @@ int vmrpc_setsockopt(struct socket *sock, int level, int name,
 	if (level == IPPROTO_TCP && name == TCP_ULP &&
 	    sock->type == SOCK_STREAM)
 		return refuse_ulp(sock->sk);
+	/* It would get operations and a protocol that are not ours. */
+	if (level == IPPROTO_IPV6 && name == IPV6_ADDRFORM)
+		return -ENOPROTOOPT;
 	if (!vs)
 		return native_set(sock, level, name, optval, optlen);
 	if (level == SOL_SOCKET)
@@ -310,6 +354,8 @@ static bool only_native(int level, int name)
 		 * It contains addresses, which the native side does not have.
 		 */
 		return name != IP_PKTOPTIONS;
+	case IPPROTO_IPV6:
+		return name != IPV6_2292PKTOPTIONS;
 	case IPPROTO_TCP:
 		return name == TCP_SAVE_SYN || name == TCP_SAVED_SYN ||
 		       name == TCP_REPAIR || name == TCP_REPAIR_QUEUE ||

@@ -18,12 +18,12 @@
  * vmrpc_ask_name - ask the host for an address
  * @vs: has a host socket
  * @op: VMRPC_GETSOCKNAME or VMRPC_GETPEERNAME
- * @sin: set on success
+ * @name: set on success
  *
  * Returns 0 or a negative errno.
  */
 int vmrpc_ask_name(struct vmrpc_sock *vs, enum vmrpc_op op,
-		   struct sockaddr_in *sin)
+		   union vmrpc_name *name)
 {
 	struct vmrpc_call *call = vmrpc_call_new(vs, op);
 	int err;
@@ -31,10 +31,10 @@ int vmrpc_ask_name(struct vmrpc_sock *vs, enum vmrpc_op op,
 	if (!call)
 		return -ENOMEM;
 	err = vmrpc_call_run(call);
-	if (!err && !vmrpc_addr_get(sin, &call->resp.addr))
+	if (!err && !vmrpc_addr_get(call, name))
 		err = -EIO;
 	if (!err && op == VMRPC_GETSOCKNAME)
-		vmrpc_netns_name(vs, sin);
+		vmrpc_netns_name(vs, name);
 	vmrpc_call_free(call);
 	return err;
 }
@@ -135,7 +135,8 @@ int vmrpc_ask_getopt(struct vmrpc_sock *vs, int level, int name, void *value,
 	ret = vmrpc_call_run(call);
 	if (!ret) {
 		got = min_t(u32, le32_to_cpu(call->resp.value), len);
-		got = min_t(u32, got, call->used - sizeof(call->resp));
+		got = min_t(u32, got,
+			    call->used - vmrpc_call_answer_head(call));
 		memcpy(value, buf, got);
 		ret = got;
 	}

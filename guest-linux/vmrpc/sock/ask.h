@@ -8,7 +8,7 @@
 #include "sock/sock.h"
 
 int vmrpc_ask_name(struct vmrpc_sock *vs, enum vmrpc_op op,
-		   struct sockaddr_in *sin);
+		   union vmrpc_name *name);
 int vmrpc_ask_ioctl(struct vmrpc_sock *vs, unsigned int cmd, int *value);
 int vmrpc_ask_shutdown(struct vmrpc_sock *vs, int how);
 int vmrpc_ask_setopt(struct vmrpc_sock *vs, int level, int name,

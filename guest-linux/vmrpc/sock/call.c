@@ -28,6 +28,7 @@ struct vmrpc_call *vmrpc_call_new(struct vmrpc_sock *vs, enum vmrpc_op op)
 	call->vs = vs;
 	call->gfp = gfp;
 	call->partial = vs->sk->sk_type == SOCK_STREAM;
+	call->inet6 = vs->sk->sk_family == AF_INET6;
 	call->req.sock = cpu_to_le32(vs->handle);
 	call->req.gen = cpu_to_le32(vs->gen);
 	return call;

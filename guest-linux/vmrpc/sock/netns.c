@@ -21,6 +21,8 @@
  * machine: bind() and listen() are native, and the host chooses the port that
  * the peer sees.  The program sees its own address, as behind masquerading.
  *
+ * All this is of AF_INET: sockets of AF_INET6 are native there.
+ *
  * A socket belongs to the namespace that it was made in, wherever the task is.
  * It keeps that namespace, even if all its interfaces have gone.
  */
@@ -325,12 +327,12 @@ bool vmrpc_netns_is_native(struct vmrpc_sock *vs, const struct sockaddr_in *to)
 /**
  * vmrpc_netns_name - show a program of another namespace its own address
  * @vs: any socket
- * @sin: address and port of its host socket; changed unless the socket belongs
- *       to the first namespace
+ * @name: address and port of its host socket; changed unless the socket belongs
+ *        to the first namespace
  *
  * A socket that the program has not bound shows the port of the host.
  */
-void vmrpc_netns_name(const struct vmrpc_sock *vs, struct sockaddr_in *sin)
+void vmrpc_netns_name(const struct vmrpc_sock *vs, union vmrpc_name *name)
 {
 	unsigned short port = inet_sk(vs->sk)->inet_num;
 	__be32 source = READ_ONCE(vs->source);
@@ -338,7 +340,7 @@ void vmrpc_netns_name(const struct vmrpc_sock *vs, struct sockaddr_in *sin)
 	if (!vmrpc_sock_is_contained(vs))
 		return;
 	if (source)
-		sin->sin_addr.s_addr = source;
+		name->in.sin_addr.s_addr = source;
 	if (port)
-		sin->sin_port = htons(port);
+		name->in.sin_port = htons(port);
 }

@@ -9,6 +9,6 @@
 
 bool vmrpc_netns_is_served(const struct net *net);
 bool vmrpc_netns_is_native(struct vmrpc_sock *vs, const struct sockaddr_in *to);
-void vmrpc_netns_name(const struct vmrpc_sock *vs, struct sockaddr_in *sin);
+void vmrpc_netns_name(const struct vmrpc_sock *vs, union vmrpc_name *name);
 
 #endif /* VMRPC_NETNS_H */

@@ -6,6 +6,7 @@
 #define VMRPC_SOCK_H
 
 #include <linux/in.h>
+#include <linux/in6.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/net.h>
@@ -15,9 +16,22 @@
 #include <net/inet_sock.h>
 #include <net/sock.h>
 
+#include "native/native.h"
 #include "transport/device.h"
 
 struct vmrpc_buffer;
+
+/**
+ * union vmrpc_name - an address and a port, of either family
+ * @family: 0: none
+ * @in: of AF_INET; the port, also of the other
+ * @in6: of AF_INET6
+ */
+union vmrpc_name {
+	sa_family_t family;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+};
 
 /*
  * A result of functions that otherwise return 0 or an errno: the guest's own
@@ -86,7 +100,7 @@ struct vmrpc_reuse {
 };
 
 /**
- * struct vmrpc_sock - the outsourced side of an AF_INET socket
+ * struct vmrpc_sock - the outsourced side of an AF_INET or AF_INET6 socket
  * @ref: held by the socket and by readers of /proc/net/vmrpc
  * @sk: the native side, a reference; always present: its wait queue, error,
  *      timeouts and option values are the socket's
@@ -146,8 +160,8 @@ struct vmrpc_sock {
 	u32 handle;
 	u32 gen;
 	unsigned int disconnects;
-	struct sockaddr_in local;
-	struct sockaddr_in peer;
+	union vmrpc_name local;
+	union vmrpc_name peer;
 	__be32 source;
 	u64 way;
 	struct list_head kept;
@@ -194,7 +208,9 @@ static inline struct vmrpc_sock *vmrpc_sk(const struct sock *sk)
 /* Is it a ping socket?  It has no struct udp_sock. */
 static inline bool vmrpc_sk_is_ping(const struct sock *sk)
 {
-	return sk->sk_type == SOCK_DGRAM && sk->sk_protocol == IPPROTO_ICMP;
+	return sk->sk_type == SOCK_DGRAM &&
+	       (sk->sk_protocol == IPPROTO_ICMP ||
+		sk->sk_protocol == IPPROTO_ICMPV6);
 }
 
 /*
@@ -204,12 +220,6 @@ static inline bool vmrpc_sk_is_ping(const struct sock *sk)
 static inline bool vmrpc_sk_has_errors(const struct sock *sk)
 {
 	return !skb_queue_empty_lockless(&sk->sk_error_queue);
-}
-
-/* The operations of the guest's own stack. */
-static inline const struct proto_ops *vmrpc_native_ops(const struct sock *sk)
-{
-	return sk->sk_type == SOCK_STREAM ? &inet_stream_ops : &inet_dgram_ops;
 }
 
 /*

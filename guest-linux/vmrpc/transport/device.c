@@ -70,6 +70,10 @@ static int config_read(struct virtio_device *vdev, struct vmrpc_device *dev)
 	dev->pool4 &= dev->pool4_mask;
 	virtio_cread_le(vdev, struct vmrpc_config, mtu, &mtu);
 	dev->mtu = mtu;
+	dev->inet6 = virtio_has_feature(vdev, VMRPC_F_INET6);
+	if (dev->inet6)
+		virtio_cread_bytes(vdev, offsetof(struct vmrpc_config, guest6),
+				   &dev->guest6, sizeof(dev->guest6));
 	dev->translate = virtio_has_feature(vdev, VMRPC_F_TRANSLATE);
 	dev->moments = virtio_has_feature(vdev, VMRPC_F_MOMENTS);
 	dev->getopt_max = virtio_has_feature(vdev, VMRPC_F_LONG_VALUES) ?

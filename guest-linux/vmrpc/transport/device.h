@@ -6,6 +6,7 @@
 #define VMRPC_DEVICE_H
 
 #include <linux/idr.h>
+#include <linux/in6.h>
 #include <linux/kref.h>
 #include <linux/netdevice.h>
 #include <linux/spinlock.h>
@@ -57,6 +58,8 @@ struct vmrpc_queue {
  * @on_event: takes an event; called in interrupt context
  * @guest4: IPv4 address of the guest; 0: none
  * @guest4_prefix: prefix length of @guest4
+ * @inet6: sockets of AF_INET6 are ours, too
+ * @guest6: IPv6 address of the guest, with @inet6
  * @pool4: the virtual addresses: those where @pool4_mask has these bits
  * @pool4_mask: their netmask; 0: there are none
  * @mtu: MTU for vmrpc0; 0: the default
@@ -94,6 +97,8 @@ struct vmrpc_device {
 
 	__be32 guest4;
 	u8 guest4_prefix;
+	bool inet6;
+	struct in6_addr guest6;
 	__be32 pool4;
 	__be32 pool4_mask;
 	u16 mtu;

@@ -126,7 +126,7 @@ void vmrpc_call_free(struct vmrpc_call *call)
 /* The answer has arrived, or never will.  Caller must hold call->q->lock. */
 static void call_finish(struct vmrpc_call *call, int status, u32 used)
 {
-	if (!status && used < sizeof(call->resp))
+	if (!status && used < vmrpc_call_answer_head(call))
 		status = -EIO;
 	call->status = status;
 	call->used = used;
@@ -249,8 +249,16 @@ static unsigned int call_parts(struct vmrpc_call *call,
 	bool recv = le16_to_cpu(call->req.op) == VMRPC_RECVMSG;
 	unsigned int n = 0, out;
 
-	sg_init_one(&call->req_sg, &call->req, sizeof(call->req));
-	sg_init_one(&call->resp_sg, &call->resp, sizeof(call->resp));
+	/* The addresses follow without a gap. */
+	BUILD_BUG_ON(offsetof(struct vmrpc_call, req6) !=
+		     offsetofend(struct vmrpc_call, req));
+	BUILD_BUG_ON(offsetof(struct vmrpc_call, resp6) !=
+		     offsetofend(struct vmrpc_call, resp));
+	sg_init_one(&call->req_sg, &call->req, sizeof(call->req) +
+		    (call->inet6 ? sizeof(call->req6) : 0));
+	sg_init_one(&call->resp_sg, &call->resp, vmrpc_call_answer_head(call));
+	if (call->inet6)
+		call->req.flags |= cpu_to_le16(VMRPC_REQ_INET6);
 	if (call->control)
 		sg_init_one(&call->control_sg, call->control,
 			    call->control_len);

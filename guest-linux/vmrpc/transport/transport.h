@@ -78,8 +78,11 @@ struct vmrpc_data {
  * @req_sg: entry for @req
  * @resp_sg: entry for @resp
  * @control_sg: entry for @control
+ * @inet6: for a socket of AF_INET6: @req6 and @resp6 are on the wire
  * @req: the request
+ * @req6: an address of it
  * @resp: the answer
+ * @resp6: an address of it
  * @inline_buf: room for small data
  */
 struct vmrpc_call {
@@ -93,6 +96,7 @@ struct vmrpc_call {
 	gfp_t gfp;
 	bool partial;
 	bool timed;
+	bool inet6;
 	u64 traced;
 	struct vmrpc_times asked;
 	struct vmrpc_times answered;
@@ -102,9 +106,17 @@ struct vmrpc_call {
 	struct scatterlist req_sg, resp_sg, control_sg;
 
 	struct vmrpc_req req ____cacheline_aligned;
+	struct vmrpc_addr6 req6;
 	struct vmrpc_resp resp ____cacheline_aligned;
+	struct vmrpc_addr6 resp6;
 	u8 inline_buf[VMRPC_INLINE_MAX] ____cacheline_aligned;
 };
+
+/* Bytes of an answer before ancillary data and data. */
+static inline size_t vmrpc_call_answer_head(const struct vmrpc_call *call)
+{
+	return sizeof(call->resp) + (call->inet6 ? sizeof(call->resp6) : 0);
+}
 
 int vmrpc_transport_init(void);
 void vmrpc_transport_exit(void);

@@ -77,6 +77,7 @@ struct VirtIOVmrpc {
     bool happy_eyeballs;
     bool guest_clock;
     bool long_values;
+    bool ipv6;
 
     /* constant from realize on */
     VmrpcServer *server;

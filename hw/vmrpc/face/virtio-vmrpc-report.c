@@ -214,6 +214,8 @@ VmrpcSocketMissing virtio_vmrpc_missing(VmrpcMissing missing)
         return VMRPC_SOCKET_MISSING_PORT;
     case VMRPC_MISSING_ROUTE:
         return VMRPC_SOCKET_MISSING_ROUTE;
+    case VMRPC_MISSING_TURN:
+        return VMRPC_SOCKET_MISSING_TURN;
     default:
         return VMRPC_SOCKET_MISSING_RESOURCE;
     }

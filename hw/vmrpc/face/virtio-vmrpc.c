@@ -95,6 +95,9 @@ static uint64_t virtio_vmrpc_get_features(VirtIODevice *vdev,
     if (s->long_values) {
         virtio_add_feature(&features, VMRPC_F_LONG_VALUES);
     }
+    if (s->ipv6 && s->translate) {
+        virtio_add_feature(&features, VMRPC_F_INET6);
+    }
     /* The IOThread cannot give up a single queue. */
     virtio_clear_feature(&features, VIRTIO_F_RING_RESET);
     return features;
@@ -322,6 +325,7 @@ static const Property virtio_vmrpc_properties[] = {
     DEFINE_PROP_BOOL("happy-eyeballs", VirtIOVmrpc, happy_eyeballs, true),
     DEFINE_PROP_BOOL("guest-clock", VirtIOVmrpc, guest_clock, true),
     DEFINE_PROP_BOOL("long-values", VirtIOVmrpc, long_values, true),
+    DEFINE_PROP_BOOL("ipv6", VirtIOVmrpc, ipv6, false),
 };
 
 static void virtio_vmrpc_class_init(ObjectClass *klass, QomClassData *data)

@@ -25,6 +25,11 @@
  *
  * Some sockets are lost: a datagram socket whose peer or group this host's
  * policy refuses.
+ *
+ * A socket also waits if the guest has two of one port, one in each family, as
+ * web servers do that listen on 0.0.0.0 and [::]: the host has one address for
+ * both.  The second gets the port when the first gives it up.  That is no fault
+ * of the host's, so nothing is reported, and no time is spent on trying.
  */
 #include "hw/vmrpc/server/arriving.h"
 
@@ -169,13 +174,15 @@ static VMRPC_LOCKED int make_with_groups(VmrpcServer *srv, VmrpcSock *s,
 
 /* --- sockets that wait, and their reason ---------------------------------- */
 
-static VmrpcMissing missing_for(int error)
+static VMRPC_LOCKED VmrpcMissing missing_for(const VmrpcServer *srv,
+                                             const VmrpcSock *s, int error)
 {
     switch (error) {
     case EADDRNOTAVAIL:
         return VMRPC_MISSING_ADDRESS;
     case EADDRINUSE:
-        return VMRPC_MISSING_PORT;
+        return vmrpc_host_is_second(srv, s, s->local_port, false)
+               ? VMRPC_MISSING_TURN : VMRPC_MISSING_PORT;
     case ENETUNREACH:
     case EHOSTUNREACH:
     case ENODEV:
@@ -198,11 +205,17 @@ static VMRPC_LOCKED void unqueue(VmrpcServer *srv, VmrpcSock *s)
     srv->missing_num[s->missing]--;
 }
 
+/* Those that wait for something on this host. */
+static VMRPC_LOCKED uint32_t reported_num(const VmrpcServer *srv)
+{
+    return srv->arriving_num - srv->missing_num[VMRPC_MISSING_TURN];
+}
+
 /* Puts @s behind all others. */
 static VMRPC_LOCKED void queue(VmrpcServer *srv, VmrpcSock *s, int error)
 {
     s->missing_error = error;
-    s->missing = missing_for(error);
+    s->missing = missing_for(srv, s, error);
     s->arriving_next = NULL;
     s->arriving_prev = srv->arriving_tail;
     *srv->arriving_tail = s;
@@ -258,6 +271,7 @@ static VMRPC_LOCKED void report_all(VmrpcServer *srv)
     for (unsigned i = 0; i < VMRPC_MISSING_NUM; i++) {
         now |= srv->missing_num[i] ? 1u << i : 0;
     }
+    now &= ~(1u << VMRPC_MISSING_TURN);
     if (vmrpc_now_ms() - srv->arriving_since_ms < ARRIVING_REPORT_MS) {
         return;
     }
@@ -285,7 +299,7 @@ static VMRPC_LOCKED void stop_waiting(VmrpcServer *srv, VmrpcSock *s)
 {
     if (s->arriving_prev) {
         unqueue(srv, s);
-        if (!srv->arriving_num) {
+        if (!reported_num(srv)) {
             end_waiting(srv);
         }
     }
@@ -363,6 +377,9 @@ static VMRPC_LOCKED int send_error(const VmrpcServer *srv, const VmrpcSock *s)
     if (s->type == SOCK_STREAM) {
         return -EPIPE;
     }
+    if (s->missing == VMRPC_MISSING_TURN) {
+        return -ENETUNREACH;
+    }
     if (!is_late(srv)) {
         return -EAGAIN;
     }
@@ -392,7 +409,8 @@ static VMRPC_LOCKED int admit_arriving(VmrpcServer *srv, VmrpcSock *s,
 static VMRPC_LOCKED void refresh_arriving(VmrpcServer *srv, VmrpcSock *s)
 {
     if (s->type == SOCK_DGRAM) {
-        s->ready = is_late(srv) ? VMRPC_OUT : 0;
+        s->ready = is_late(srv) || s->missing == VMRPC_MISSING_TURN ? VMRPC_OUT
+                                                                    : 0;
     } else {
         /* A server has no clients yet; others look like a new socket. */
         s->ready = vmrpc_sock_is_listening(s) ? 0 : VMRPC_OUT | VMRPC_HUP;
@@ -409,8 +427,24 @@ const VmrpcBackingOps vmrpc_arriving_backing = {
 void vmrpc_arriving_begin(VmrpcServer *srv, VmrpcSock *s)
 {
     vmrpc_sock_set_backing(srv, s, &vmrpc_arriving_backing);
-    srv->arriving_since_ms = vmrpc_now_ms();
+    /* One that waits for its turn is no new arrival. */
+    if (s->fd < 0) {
+        srv->arriving_since_ms = vmrpc_now_ms();
+    }
     arrive(srv, s);
+    vmrpc_timer_rearm(srv);
+}
+
+void vmrpc_arriving_port_freed(VmrpcServer *srv, const VmrpcSock *s)
+{
+    if (!srv->missing_num[VMRPC_MISSING_TURN] || !s->local_port ||
+        !vmrpc_sock_is_host(s)) {
+        return;
+    }
+    /* Its descriptor is closed in a moment; that is not worth a report. */
+    srv->arriving_freed = true;
+    srv->arriving_since_ms = vmrpc_now_ms();
+    srv->arriving_due_ms = srv->arriving_since_ms;
     vmrpc_timer_rearm(srv);
 }
 
@@ -418,7 +452,7 @@ void vmrpc_arriving_begin(VmrpcServer *srv, VmrpcSock *s)
 
 int vmrpc_arriving_timeout_ms(VmrpcServer *srv)
 {
-    if (!srv->arriving_num) {
+    if (!reported_num(srv) && !srv->arriving_freed) {
         return -1;
     }
     return CLAMP(srv->arriving_due_ms - vmrpc_now_ms(), 0, ARRIVING_SLOW_MS);
@@ -442,6 +476,9 @@ void vmrpc_arriving_process_timer(VmrpcServer *srv)
 {
     int64_t now = vmrpc_now_ms();
 
+    if (!srv->arriving_num) {
+        srv->arriving_freed = false;
+    }
     if (!srv->arriving_num || now < srv->arriving_due_ms) {
         return;
     }
@@ -449,6 +486,7 @@ void vmrpc_arriving_process_timer(VmrpcServer *srv)
         srv->arriving_left = srv->arriving_num;
         srv->arriving_turn_ms = now;
         srv->arriving_changed = false;
+        srv->arriving_freed = false;
     }
     for (unsigned i = 0; i < ARRIVING_BATCH && srv->arriving_left &&
                          srv->arriving_num; i++) {

@@ -14,13 +14,21 @@ extern const VmrpcBackingOps vmrpc_lost_backing;
 extern const VmrpcBackingOps vmrpc_arriving_backing;
 
 /*
- * @s, which has vmrpc_lost_backing, becomes what its fields say as soon as the
- * host has what that needs.
+ * @s becomes what its fields say as soon as the host has what that needs.  It
+ * has vmrpc_lost_backing; or vmrpc_host_backing, if another socket of the VM's
+ * has its port (vmrpc_host_is_second()).
  */
 VMRPC_LOCKED void vmrpc_arriving_begin(VmrpcServer *srv, VmrpcSock *s);
 
 /* @s could not follow: its program finds out by @error and a hang-up. */
 VMRPC_LOCKED void vmrpc_sock_lose(VmrpcServer *srv, VmrpcSock *s, int error);
+
+/*
+ * @s gives up its port, or no longer listens there: another socket may have
+ * waited for that.
+ */
+VMRPC_LOCKED void vmrpc_arriving_port_freed(VmrpcServer *srv,
+                                            const VmrpcSock *s);
 
 /* As VmrpcRouteWatcher: what was missing may have come. */
 VMRPC_LOCKED void vmrpc_arriving_routing_changed(VmrpcServer *srv);

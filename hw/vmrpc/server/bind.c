@@ -35,6 +35,17 @@ void vmrpc_host_filter_all(VmrpcSock *s)
                              sizeof(program)) == 0;
 }
 
+/* Has @o, another socket than @s, its port?  @listens: and listens there? */
+static bool shares_port(const VmrpcSock *o, const VmrpcSock *s, in_port_t port,
+                        bool listens)
+{
+    return o != s && o->type == s->type && o->proto == s->proto &&
+           vmrpc_sock_is_host(o) && vmrpc_sock_is_bound_by_guest(o) &&
+           o->local_port == port && !o->bound_group.s_addr &&
+           (listens ? vmrpc_sock_is_listening(o)
+                    : o->type == SOCK_DGRAM || !vmrpc_sock_is_connected(o));
+}
+
 /* Has another socket of the VM's the port?  @listens: and listens there? */
 static VMRPC_LOCKED bool has_port(const VmrpcServer *srv, const VmrpcSock *s,
                                   in_port_t port, bool listens)
@@ -42,11 +53,20 @@ static VMRPC_LOCKED bool has_port(const VmrpcServer *srv, const VmrpcSock *s,
     for (uint32_t i = 0; i < srv->config.max_sockets; i++) {
         const VmrpcSock *o = srv->socks[i];
 
-        if (o && o != s && o->type == s->type && o->proto == s->proto &&
-            vmrpc_sock_is_host(o) && vmrpc_sock_is_bound_by_guest(o) &&
-            o->local_port == port && !o->bound_group.s_addr &&
-            (listens ? vmrpc_sock_is_listening(o)
-                     : o->type == SOCK_DGRAM || !vmrpc_sock_is_connected(o))) {
+        if (o && shares_port(o, s, port, listens)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool vmrpc_host_is_second(const VmrpcServer *srv, const VmrpcSock *s,
+                          in_port_t port, bool listens)
+{
+    for (uint32_t i = 0; port && i < srv->config.max_sockets; i++) {
+        const VmrpcSock *o = srv->socks[i];
+
+        if (o && o->inet6 != s->inet6 && shares_port(o, s, port, listens)) {
             return true;
         }
     }
@@ -217,7 +237,7 @@ int vmrpc_host_connect_self(VmrpcServer *srv, VmrpcSock *s)
 static VMRPC_LOCKED int set_size(VmrpcServer *srv, VmrpcSock *s, int level,
                                  int name, const void *value, uint32_t len)
 {
-    VmrpcSockKind kind = { .family = vmrpc_host_family(srv), .type = s->type };
+    VmrpcSockKind kind = vmrpc_sock_kind(srv, s);
     VmrpcSockopt opt;
     int ret;
 

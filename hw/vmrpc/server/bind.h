@@ -78,4 +78,12 @@ VMRPC_LOCKED void vmrpc_host_copy_options(VmrpcServer *srv, const VmrpcSock *s,
  */
 VMRPC_LOCKED void vmrpc_nat64_moved(VmrpcServer *srv);
 
+/*
+ * Has a socket of the VM's of the other family the port of @s?  @listens: and
+ * listens there.
+ */
+VMRPC_LOCKED bool vmrpc_host_is_second(const VmrpcServer *srv,
+                                       const VmrpcSock *s, in_port_t port,
+                                       bool listens);
+
 #endif /* HW_VMRPC_BIND_H */

@@ -9,6 +9,21 @@
 
 #include <string.h>
 
+static size_t address6_size(const VmrpcCall *call)
+{
+    return call->flags & VMRPC_REQ_INET6 ? sizeof(struct vmrpc_addr6) : 0;
+}
+
+size_t vmrpc_call_head(const VmrpcCall *call)
+{
+    return sizeof(struct vmrpc_req) + address6_size(call);
+}
+
+size_t vmrpc_call_answer_head(const VmrpcCall *call)
+{
+    return sizeof(struct vmrpc_resp) + address6_size(call);
+}
+
 VmrpcDataPlace vmrpc_call_data(const VmrpcCall *call, bool in)
 {
     if (call->mapped) {
@@ -17,12 +32,12 @@ VmrpcDataPlace vmrpc_call_data(const VmrpcCall *call, bool in)
     }
     if (in) {
         return (VmrpcDataPlace) { call->in, call->in_num,
-                                  sizeof(struct vmrpc_resp) +
+                                  vmrpc_call_answer_head(call) +
                                   (call->op == VMRPC_RECVMSG
                                    ? call->control_len : 0) };
     }
     return (VmrpcDataPlace) { call->out, call->out_num,
-                              sizeof(struct vmrpc_req) +
+                              vmrpc_call_head(call) +
                               (call->op == VMRPC_SENDMSG
                                ? call->control_len : 0) };
 }
@@ -72,9 +87,5 @@ size_t vmrpc_call_write(const VmrpcCall *call, size_t offset, const void *buf,
 
 void vmrpc_call_addr(const VmrpcCall *call, struct sockaddr_in *sin)
 {
-    memset(sin, 0, sizeof(*sin));
-    sin->sin_family = GUINT16_FROM_LE(call->addr.family) == VMRPC_AF_INET
-                      ? AF_INET : AF_UNSPEC;
-    sin->sin_port = call->addr.port;
-    sin->sin_addr.s_addr = call->addr.addr;
+    *sin = call->named;
 }

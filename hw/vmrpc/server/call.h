@@ -26,6 +26,8 @@ typedef struct VmrpcCall {
     uint32_t wait_us;
     uint32_t arg[4];            /* the request's union, by position */
     struct vmrpc_addr addr;     /* as on the wire */
+    struct in6_addr addr6;      /* the same, with VMRPC_REQ_INET6 */
+    struct sockaddr_in named;   /* what the server calls it (calls.c) */
     const struct iovec *out, *in;
     unsigned out_num, in_num;
     uint32_t control_len;
@@ -41,6 +43,7 @@ typedef struct VmrpcCall {
     uint32_t in_control_len;
     size_t in_data_len;         /* bytes of data written */
     struct sockaddr_in result;  /* sin_family 0: none */
+    bool result_mapped;         /* INET6: IPv4-mapped for the guest */
 
     bool opened;                /* VMRPC_REQ_OPEN: the socket was made */
     int close_fd;               /* to be closed without the lock; -1: none */
@@ -54,6 +57,10 @@ typedef struct VmrpcDataPlace {
     unsigned num;
     size_t offset;              /* where the data begin */
 } VmrpcDataPlace;
+
+/* Octets of a request before ancillary data and data; of its answer. */
+size_t vmrpc_call_head(const VmrpcCall *call);
+size_t vmrpc_call_answer_head(const VmrpcCall *call);
 
 /* The data that @call sends, or (@in) has room for. */
 VmrpcDataPlace vmrpc_call_data(const VmrpcCall *call, bool in);

@@ -9,6 +9,7 @@
 
 #include "hw/vmrpc/reach/judge.h"
 #include "hw/vmrpc/reach/translate.h"
+#include "hw/vmrpc/server/arriving.h"
 #include "hw/vmrpc/server/bind.h"
 #include "hw/vmrpc/server/budget.h"
 #include "hw/vmrpc/server/gateway.h"
@@ -45,10 +46,19 @@ int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     } else {
         ret = vmrpc_host_bind(srv, s, sin.sin_port);
     }
+    if (ret == -EADDRINUSE && !vmrpc_sock_is_bound(s) &&
+        vmrpc_host_is_second(srv, s, sin.sin_port, false)) {
+        /* The guest's kernel knows whether the two may share the port. */
+        vmrpc_sock_guest_binds(srv, s);
+        s->local_port = sin.sin_port;
+        vmrpc_arriving_begin(srv, s);
+        ret = 0;
+    } else if (ret == 0) {
+        vmrpc_sock_guest_binds(srv, s);
+    }
     if (ret < 0) {
         return ret;
     }
-    vmrpc_sock_guest_binds(srv, s);
     ret = vmrpc_local_address(srv, s, &call->result);
     s->local_port = call->result.sin_port;
     call->result.sin_addr = sin.sin_addr;
@@ -91,6 +101,12 @@ int vmrpc_call_listen(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         }
     }
     ret = vmrpc_host_listen(srv, s, backlog);
+    if (ret == -EADDRINUSE && vmrpc_sock_is_bound_by_guest(s) &&
+        vmrpc_host_is_second(srv, s, s->local_port, true)) {
+        ret = listen_later(srv, s, backlog, call);
+        vmrpc_arriving_begin(srv, s);
+        return ret;
+    }
     if (ret < 0) {
         return ret;
     }
@@ -365,6 +381,7 @@ int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (ret < 0) {
         return ret;
     }
+    child->inet6 = s->inet6;
     vmrpc_sock_has_port(srv, child, true);
     vmrpc_sock_set_peer(srv, child, VMRPC_PEER_REMOTE, &peer);
     vmrpc_gateway_attach(srv, child, s->local_port, true);

@@ -9,7 +9,9 @@
 #include "hw/vmrpc/server/calls-data.h"
 
 #include <errno.h>
+#include <string.h>
 
+#include "hw/vmrpc/reach/inet6.h"
 #include "hw/vmrpc/reach/judge.h"
 #include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/server/bind.h"
@@ -71,9 +73,27 @@ static bool cmsg_is_source(void *opaque, struct in_addr addr4)
     return addr4.s_addr == srv->config.reach.guest4.s_addr;
 }
 
-static VmrpcCmsgOps cmsg_ops(VmrpcServer *srv)
+/* Of an AF_INET6 socket: the VM's own address, in either form. */
+static bool cmsg_source6(void *opaque, const struct in6_addr *named,
+                         struct in6_addr *addr6)
+{
+    const VmrpcReachConfig *config = &((VmrpcServer *)opaque)->config.reach;
+    struct in6_addr own = vmrpc_own6(config);
+
+    *addr6 = config->address6;
+    return config->has_address6 &&
+           (IN6_ARE_ADDR_EQUAL(named, &own) ||
+            (IN6_IS_ADDR_V4MAPPED(named) &&
+             !memcmp(&named->s6_addr[12], &config->guest4,
+                     sizeof(config->guest4))));
+}
+
+static VMRPC_LOCKED VmrpcCmsgOps cmsg_ops(VmrpcServer *srv, const VmrpcSock *s)
 {
     return (VmrpcCmsgOps) {
+        .source6 = cmsg_source6,
+        .own6 = vmrpc_inet6_from_guest4(&srv->reach, srv->config.reach.guest4,
+                                        s->mapped),
         .to6 = cmsg_to6,
         .to4 = cmsg_to4,
         .is_source = cmsg_is_source,
@@ -115,11 +135,16 @@ static VMRPC_LOCKED int send_destination(VmrpcServer *srv, VmrpcSock *s,
     return len < 0 ? len : vmrpc_groups_prepare_send(srv, s, peer.sin_addr);
 }
 
-static int send_control(VmrpcServer *srv, const VmrpcSock *s,
+static int cmsg_family(const VmrpcServer *srv, const VmrpcSock *s)
+{
+    return s->inet6 ? VMRPC_CMSG_PLAIN6 : vmrpc_host_family(srv);
+}
+
+static VMRPC_LOCKED int send_control(VmrpcServer *srv, const VmrpcSock *s,
                         const VmrpcCall *call, struct msghdr *msg,
                         uint8_t *host, size_t host_cap)
 {
-    VmrpcCmsgOps ops = cmsg_ops(srv);
+    VmrpcCmsgOps ops = cmsg_ops(srv, s);
     /* The guest's own follows: the host uses the last one. */
     size_t own = vmrpc_groups_source(srv, s, host);
     ssize_t len;
@@ -129,9 +154,9 @@ static int send_control(VmrpcServer *srv, const VmrpcSock *s,
     if (!call->control_len) {
         return 0;
     }
-    vmrpc_iov_read(call->out, call->out_num, sizeof(struct vmrpc_req),
+    vmrpc_iov_read(call->out, call->out_num, vmrpc_call_head(call),
                    call->scratch->control, call->control_len);
-    len = vmrpc_cmsg_to_host(vmrpc_host_family(srv), call->scratch->control,
+    len = vmrpc_cmsg_to_host(cmsg_family(srv, s), call->scratch->control,
                              call->control_len, host + own, host_cap - own,
                              &ops);
     if (len < 0) {
@@ -170,7 +195,7 @@ static in_port_t dest_port(const struct msghdr *msg, const VmrpcSock *s)
 /* An echo request in its IPv6 form needs a header of its own. */
 static bool is_translated_ping(const VmrpcServer *srv, const VmrpcSock *s)
 {
-    return vmrpc_sock_is_ping(s) && srv->config.reach.translate;
+    return vmrpc_sock_is_ping(s) && !s->inet6 && srv->config.reach.translate;
 }
 
 static int send_ping_header(const VmrpcCall *call,
@@ -297,10 +322,11 @@ int vmrpc_call_sendmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 
 /* --- RECVMSG ------------------------------------------------------------ */
 
-static VMRPC_LOCKED void recv_control(VmrpcServer *srv, VmrpcCall *call,
+static VMRPC_LOCKED void recv_control(VmrpcServer *srv, const VmrpcSock *s,
+                                      VmrpcCall *call,
                                       const struct msghdr *msg, int *flags)
 {
-    VmrpcCmsgOps ops = cmsg_ops(srv);
+    VmrpcCmsgOps ops = cmsg_ops(srv, s);
     VmrpcCmsgDrops drops = { };
     size_t len;
 
@@ -308,10 +334,10 @@ static VMRPC_LOCKED void recv_control(VmrpcServer *srv, VmrpcCall *call,
         vmrpc_see_clock(srv);
         ops.clock = &srv->clock;
     }
-    len = vmrpc_cmsg_from_host(vmrpc_host_family(srv), msg->msg_control,
+    len = vmrpc_cmsg_from_host(cmsg_family(srv, s), msg->msg_control,
                                msg->msg_controllen, call->scratch->control,
                                call->control_len, &ops, flags, &drops);
-    vmrpc_iov_write(call->in, call->in_num, sizeof(struct vmrpc_resp),
+    vmrpc_iov_write(call->in, call->in_num, vmrpc_call_answer_head(call),
                     call->scratch->control, len);
     call->in_control_len = len;
     srv->counters.control_dropped += drops.unknown + drops.malformed +
@@ -406,7 +432,7 @@ static VMRPC_LOCKED ssize_t recv_one(VmrpcServer *srv, VmrpcSock *s,
                                       &msg_flags);
     }
     if (call->control_len) {
-        recv_control(srv, call, &msg, &msg_flags);
+        recv_control(srv, s, call, &msg, &msg_flags);
     }
     call->msg_flags = msg_flags;
     return n;

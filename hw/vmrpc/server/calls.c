@@ -19,6 +19,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/reach/inet6.h"
+#include "hw/vmrpc/server/arriving.h"
 #include "hw/vmrpc/server/bind.h"
 #include "hw/vmrpc/server/budget.h"
 #include "hw/vmrpc/server/calls-connect.h"
@@ -39,7 +41,7 @@
 /* --- SOCKET, CLOSE ------------------------------------------------------ */
 
 /* The protocol that the guest means, or -EPROTONOSUPPORT. */
-static int guest_proto(int type, int proto)
+static int guest_proto(int type, int proto, bool inet6)
 {
     if (type == SOCK_STREAM && (proto == 0 || proto == IPPROTO_TCP)) {
         return IPPROTO_TCP;
@@ -47,7 +49,8 @@ static int guest_proto(int type, int proto)
     if (type == SOCK_DGRAM && (proto == 0 || proto == IPPROTO_UDP)) {
         return IPPROTO_UDP;
     }
-    if (type == SOCK_DGRAM && proto == IPPROTO_ICMP) {
+    if (type == SOCK_DGRAM &&
+        proto == (inet6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP)) {
         return IPPROTO_ICMP;
     }
     return -EPROTONOSUPPORT;
@@ -70,7 +73,8 @@ static VMRPC_LOCKED int make_host_socket(VmrpcServer *srv, int type, int proto)
 static VMRPC_LOCKED int call_socket(VmrpcServer *srv, VmrpcCall *call)
 {
     int type = call->arg[0];
-    int proto = guest_proto(type, call->arg[1]);
+    bool inet6 = call->flags & VMRPC_REQ_INET6;
+    int proto = guest_proto(type, call->arg[1], inet6);
     VmrpcBuffers buffers;
     VmrpcSock *s;
     int fd, ret;
@@ -96,6 +100,7 @@ static VMRPC_LOCKED int call_socket(VmrpcServer *srv, VmrpcCall *call)
     ret = vmrpc_host_open(srv, call->handle, call->gen, type, fd, &buffers, &s);
     if (ret == 0) {
         s->proto = proto;
+        s->inet6 = inet6;
         /* As poll(2) reports it for every new one. */
         s->ready = type == SOCK_STREAM ? VMRPC_OUT | VMRPC_HUP : VMRPC_OUT;
         call->opened = call->flags & VMRPC_REQ_OPEN;
@@ -114,6 +119,7 @@ int vmrpc_sock_close(VmrpcServer *srv, VmrpcSock *s)
     }
     vmrpc_groups_forget(srv, s);
     vmrpc_budget_release(srv, &s->buffers);
+    vmrpc_arriving_port_freed(srv, s);
     return vmrpc_sock_remove(srv, s);
 }
 
@@ -180,6 +186,7 @@ static VMRPC_LOCKED int shutdown_host(VmrpcServer *srv, VmrpcSock *s, int how)
         return 0;
     }
     vmrpc_sock_clear_peer(srv, s);
+    vmrpc_arriving_port_freed(srv, s);
     return vmrpc_host_restore_port(srv, s, before.sin_port);
 }
 
@@ -267,7 +274,7 @@ static VMRPC_LOCKED int call_setsockopt(VmrpcServer *srv, VmrpcSock *s,
 
 static int call_getsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
-    VmrpcSockKind kind = { .family = vmrpc_host_family(srv), .type = s->type };
+    VmrpcSockKind kind = vmrpc_sock_kind(srv, s);
     uint8_t value[VMRPC_OPTVAL_LONG_MAX];
     size_t room = MIN(call->in_len, srv->has_long_values ?
                                     VMRPC_OPTVAL_LONG_MAX : VMRPC_OPTVAL_MAX);
@@ -366,6 +373,35 @@ void vmrpc_call_unref(VmrpcCall *call, VmrpcSock *s)
     call->close_fd = fd;
 }
 
+/*
+ * Finds out what the server calls the address of @call.  A datagram's is that of
+ * its destination only.  Returns 0 or a negative errno.
+ */
+static VMRPC_LOCKED int find_address(VmrpcServer *srv, VmrpcSock *s,
+                                     VmrpcCall *call)
+{
+    bool inet6 = call->flags & VMRPC_REQ_INET6;
+    int family = GUINT16_FROM_LE(call->addr.family);
+    int ret = 0;
+
+    call->named = (struct sockaddr_in) { .sin_port = call->addr.port };
+    if (family != (inet6 ? VMRPC_AF_INET6 : VMRPC_AF_INET)) {
+        return 0;
+    }
+    call->named.sin_family = AF_INET;
+    if (!inet6) {
+        call->named.sin_addr.s_addr = call->addr.addr;
+        return 0;
+    }
+    ret = vmrpc_inet6_to_guest4(&srv->reach, &call->addr6,
+                                &call->named.sin_addr);
+    srv->counters.dropped_pool_full += ret == -ENOBUFS;
+    if (call->op == VMRPC_CONNECT || call->op == VMRPC_SENDMSG) {
+        s->mapped = IN6_IS_ADDR_V4MAPPED(&call->addr6);
+    }
+    return ret;
+}
+
 int vmrpc_call_execute(VmrpcServer *srv, VmrpcCall *call)
 {
     VmrpcSock *s;
@@ -394,7 +430,12 @@ int vmrpc_call_execute(VmrpcServer *srv, VmrpcCall *call)
         return -EBADF;
     }
     vmrpc_sock_ref(s);
-    ret = call_table[call->op](srv, s, call);
+    ret = find_address(srv, s, call);
+    if (ret == 0) {
+        ret = call_table[call->op](srv, s, call);
+    }
+    /* A peer that has come by itself is shown with its IPv6 address. */
+    call->result_mapped = s->mapped && call->op != VMRPC_ACCEPT;
     vmrpc_call_unref(call, s);
     return ret;
 }

@@ -114,6 +114,7 @@ void vmrpc_gateway_attach(VmrpcServer *srv, VmrpcSock *s, in_port_t port,
 
     vmrpc_gateway_detach(s);
     if (srv->config.reach.translate && srv->config.alg &&
+        !vmrpc_sock_is_plain6(s) &&
         config.proto != VMRPC_ALG_NONE) {
         s->alg = vmrpc_alg_new(&config, &srv->alg_ops);
     }
@@ -176,9 +177,10 @@ size_t vmrpc_gateway_unread(const VmrpcSock *s)
 
 /* --- datagrams ---------------------------------------------------------- */
 
-static bool is_sip(const VmrpcServer *srv, in_port_t port)
+static bool is_sip(const VmrpcServer *srv, const VmrpcSock *s, in_port_t port)
 {
     return srv->config.reach.translate && srv->config.alg &&
+           !vmrpc_sock_is_plain6(s) &&
            vmrpc_alg_proto(SOCK_DGRAM, ntohs(port)) == VMRPC_ALG_SIP;
 }
 
@@ -188,7 +190,7 @@ GByteArray *vmrpc_gateway_datagram_out(VmrpcServer *srv, const VmrpcSock *s,
 {
     g_autofree uint8_t *data = NULL;
 
-    if (!is_sip(srv, peer_port) && !is_sip(srv, s->local_port)) {
+    if (!is_sip(srv, s, peer_port) && !is_sip(srv, s, s->local_port)) {
         return NULL;
     }
     data = g_malloc(call->out_len);
@@ -205,7 +207,7 @@ size_t vmrpc_gateway_datagram_in(VmrpcServer *srv, const VmrpcSock *s,
     g_autofree uint8_t *data = NULL;
 
     /* A truncated message cannot be rewritten. */
-    if ((!is_sip(srv, peer_port) && !is_sip(srv, s->local_port)) ||
+    if ((!is_sip(srv, s, peer_port) && !is_sip(srv, s, s->local_port)) ||
         *msg_flags & (MSG_TRUNC | MSG_ERRQUEUE) || len > call->in_len) {
         return len;
     }

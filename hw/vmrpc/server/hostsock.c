@@ -50,10 +50,16 @@ err:
     return ret;
 }
 
+VmrpcSockKind vmrpc_sock_kind(const VmrpcServer *srv, const VmrpcSock *s)
+{
+    return (VmrpcSockKind) { .family = vmrpc_host_family(srv), .type = s->type,
+                             .guest6 = s->inet6 };
+}
+
 int vmrpc_fd_setsockopt(VmrpcServer *srv, const VmrpcSock *s, int fd,
                         int level, int name, const void *value, uint32_t len)
 {
-    VmrpcSockKind kind = { .family = vmrpc_host_family(srv), .type = s->type };
+    VmrpcSockKind kind = vmrpc_sock_kind(srv, s);
     VmrpcSockopt opt;
     int ret;
 

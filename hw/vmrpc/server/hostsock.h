@@ -6,12 +6,16 @@
 #define HW_VMRPC_HOSTSOCK_H
 
 #include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/wire/sockopt.h"
 
 /*
  * A host socket as the guest asked for it; returns it or a negative errno.
  * @proto: the guest's, IPPROTO_TCP, IPPROTO_UDP or IPPROTO_ICMP
  */
 int vmrpc_host_socket(VmrpcServer *srv, int type, int proto);
+
+/* The families and the type of @s, for its options. */
+VmrpcSockKind vmrpc_sock_kind(const VmrpcServer *srv, const VmrpcSock *s);
 
 /*
  * Sets one option of the guest's on @fd, a host socket of @s, or only checks

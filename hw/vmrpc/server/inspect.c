@@ -31,7 +31,7 @@ void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view)
     view->has_nat64 = vmrpc_nat64_in_use(&srv->reach.nat64);
     view->nat64 = srv->reach.nat64.prefix[0];
     view->sockets = srv->sock_num;
-    view->arriving = srv->arriving_num;
+    view->arriving = srv->arriving_num - srv->missing_num[VMRPC_MISSING_TURN];
     view->counters = srv->counters;
     view->reach_counters = srv->reach.counters;
     view->alg_counters = srv->alg_counters;

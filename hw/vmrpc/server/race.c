@@ -139,7 +139,7 @@ static VMRPC_LOCKED int like(VmrpcServer *srv, const VmrpcSock *s,
                              VmrpcBuffers *buffers)
 {
     VmrpcSock other = { .ops = &vmrpc_host_backing, .type = s->type,
-                        .proto = s->proto };
+                        .proto = s->proto, .inet6 = s->inet6 };
     int ret = vmrpc_budget_reserve(srv, NULL, dest, &other.buffers);
 
     if (ret < 0) {
@@ -307,7 +307,7 @@ static VMRPC_LOCKED void win(VmrpcServer *srv, VmrpcSock *s, unsigned i,
                              const VmrpcCandidate *winner)
 {
     VmrpcSock other = { .ops = &vmrpc_host_backing, .type = s->type,
-                        .proto = s->proto, .fd = s->fd };
+                        .proto = s->proto, .inet6 = s->inet6, .fd = s->fd };
     bool taken = i && !s->race->in_turn;
     int ret = taken ? take_over(srv, s, i) : 0;
 
@@ -489,6 +489,8 @@ static VMRPC_LOCKED bool may_race(const VmrpcServer *srv, const VmrpcSock *s,
 {
     return srv->config.happy_eyeballs && srv->reach.names &&
            s->type == SOCK_STREAM && !s->race &&
+           /* A program that names IPv6 addresses has all of the name's. */
+           !vmrpc_sock_is_plain6(s) &&
            !(srv->config.alg &&
              vmrpc_alg_proto(SOCK_STREAM, ntohs(port)) != VMRPC_ALG_NONE);
 }

@@ -266,6 +266,13 @@ static bool proxy_nat64_available(void *opaque)
     return vmrpc_nat64_in_use(&srv->reach.nat64);
 }
 
+static bool proxy_uses_ipv6(void *opaque)
+{
+    VmrpcServer *srv = opaque;
+
+    return srv->has_inet6;
+}
+
 static int64_t proxy_now_ms(void *opaque)
 {
     return vmrpc_now_ms();
@@ -311,6 +318,7 @@ static const DnsProxyOps proxy_ops = {
     .usable4 = proxy_usable4,
     .blocked = proxy_blocked,
     .nat64_available = proxy_nat64_available,
+    .uses_ipv6 = proxy_uses_ipv6,
     .answer = proxy_answer,
     .now_ms = proxy_now_ms,
 };

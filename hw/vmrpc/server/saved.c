@@ -88,6 +88,10 @@ static void save_one(const VmrpcSock *s, VmrpcSavedSock *saved)
     saved->ready_seq = s->ready_seq;
     saved->flags = is_stream ? stream_flags(s, bound)
                              : datagram_flags(s, bound);
+    if (s->inet6) {
+        saved->flags |= VMRPC_SAVED_INET6;
+        saved->flags |= s->mapped ? VMRPC_SAVED_MAPPED : 0;
+    }
     if (saved->flags & VMRPC_SAVED_BOUND) {
         saved->local_port = ntohs(port);
         if (is_stream) {
@@ -251,10 +255,16 @@ static bool flags_are_sane(const VmrpcServer *srv, const VmrpcSavedSock *saved)
     bool resolver = saved->flags & VMRPC_SAVED_RESOLVER;
     bool ping = saved->flags & VMRPC_SAVED_PING;
     bool self = saved->flags & VMRPC_SAVED_SELF;
+    bool inet6 = saved->flags & VMRPC_SAVED_INET6;
 
     if (saved->flags & ~(VMRPC_SAVED_BOUND | VMRPC_SAVED_LISTENING |
                          VMRPC_SAVED_CONNECTED | VMRPC_SAVED_RESOLVER |
-                         VMRPC_SAVED_PING | VMRPC_SAVED_SELF)) {
+                         VMRPC_SAVED_PING | VMRPC_SAVED_SELF |
+                         VMRPC_SAVED_INET6 | VMRPC_SAVED_MAPPED)) {
+        return false;
+    }
+    if (inet6 ? !srv->config.reach.translate
+              : saved->flags & VMRPC_SAVED_MAPPED) {
         return false;
     }
     if (ping && (saved->type != SOCK_DGRAM || resolver)) {
@@ -365,6 +375,8 @@ static VMRPC_LOCKED void restore_one(VmrpcServer *srv, VmrpcSock *s,
     s->proto = saved->type == SOCK_STREAM ? IPPROTO_TCP :
                saved->flags & VMRPC_SAVED_PING ? IPPROTO_ICMP : IPPROTO_UDP;
     s->ready_seq = saved->ready_seq;
+    s->inet6 = saved->flags & VMRPC_SAVED_INET6;
+    s->mapped = saved->flags & VMRPC_SAVED_MAPPED;
     if (saved->flags & VMRPC_SAVED_BOUND) {
         vmrpc_sock_guest_binds(srv, s);
         s->local_port = htons(saved->local_port);

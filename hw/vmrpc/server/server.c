@@ -58,6 +58,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/reach/inet6.h"
 #include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/server/arriving.h"
 #include "hw/vmrpc/server/calls.h"
@@ -82,9 +83,10 @@
 /* A call that waits asks may_go_on() at this interval. */
 #define WAIT_SLICE_US           100
 
-G_STATIC_ASSERT(sizeof(struct vmrpc_config) == 24);
+G_STATIC_ASSERT(sizeof(struct vmrpc_config) == 40);
 G_STATIC_ASSERT(sizeof(struct vmrpc_req) == 48);
 G_STATIC_ASSERT(sizeof(struct vmrpc_resp) == 40);
+G_STATIC_ASSERT(sizeof(struct vmrpc_addr6) == 16);
 G_STATIC_ASSERT(sizeof(struct vmrpc_event) == 24);
 G_STATIC_ASSERT(VMRPC_IN == EPOLLIN && VMRPC_PRI == EPOLLPRI &&
                 VMRPC_OUT == EPOLLOUT && VMRPC_ERR == EPOLLERR &&
@@ -181,33 +183,39 @@ static void decode(VmrpcCall *call, const struct vmrpc_req *req)
     }
 }
 
-static bool has_good_flags(const VmrpcCall *call)
+static bool has_good_flags(const VmrpcServer *srv, const VmrpcCall *call)
 {
     bool may_open = call->op == VMRPC_BIND || call->op == VMRPC_CONNECT;
 
     return !(call->flags & ~VMRPC_REQ_ALL) &&
+           (srv->has_inet6 || !(call->flags & VMRPC_REQ_INET6)) &&
            (may_open || !(call->flags & VMRPC_REQ_OPEN));
 }
 
 /* Finds the ancillary data and the data; returns 0 or -EINVAL. */
-static int lay_out(VmrpcCall *call, size_t out_total, size_t in_total,
-                   const struct vmrpc_req *req)
+static int lay_out(const VmrpcServer *srv, VmrpcCall *call, size_t out_total,
+                   size_t in_total, const struct vmrpc_req *req)
 {
+    size_t head = vmrpc_call_head(call);
+    size_t answer_head = vmrpc_call_answer_head(call);
     size_t out_control = call->op == VMRPC_SENDMSG ? call->control_len : 0;
     size_t in_control = call->op == VMRPC_RECVMSG ? call->control_len : 0;
 
-    if (req->reserved || !has_good_flags(call) ||
+    if (req->reserved || !has_good_flags(srv, call) ||
         call->wait_us > VMRPC_WAIT_MAX ||
         call->control_len > VMRPC_CONTROL_MAX ||
         call->control_len != out_control + in_control ||
-        out_total < sizeof(*req) + out_control ||
-        in_total < sizeof(struct vmrpc_resp) + in_control) {
+        out_total < head + out_control || in_total < answer_head + in_control) {
         return -EINVAL;
     }
-    call->out_len = out_total - sizeof(*req) - out_control;
-    call->in_len = in_total - sizeof(struct vmrpc_resp) - in_control;
+    call->out_len = out_total - head - out_control;
+    call->in_len = in_total - answer_head - in_control;
     if (call->out_len > VMRPC_DATA_MAX || call->in_len > VMRPC_DATA_MAX) {
         return -EINVAL;
+    }
+    if (call->flags & VMRPC_REQ_INET6) {
+        vmrpc_iov_read(call->out, call->out_num, sizeof(*req), &call->addr6,
+                       sizeof(call->addr6));
     }
     return 0;
 }
@@ -266,10 +274,22 @@ static void encode_result(struct vmrpc_resp *resp, const VmrpcCall *call)
     resp->msg_flags = GUINT32_TO_LE(call->msg_flags);
     resp->control_len = GUINT32_TO_LE(call->in_control_len);
     if (call->result.sin_family == AF_INET) {
-        resp->addr.family = GUINT16_TO_LE(VMRPC_AF_INET);
+        bool inet6 = call->flags & VMRPC_REQ_INET6;
+
+        resp->addr.family = GUINT16_TO_LE(inet6 ? VMRPC_AF_INET6
+                                                : VMRPC_AF_INET);
         resp->addr.port = call->result.sin_port;
-        resp->addr.addr = call->result.sin_addr.s_addr;
+        resp->addr.addr = inet6 ? 0 : call->result.sin_addr.s_addr;
     }
+}
+
+/* The address of the answer to a request with VMRPC_REQ_INET6. */
+static VMRPC_LOCKED struct in6_addr result6(const VmrpcServer *srv,
+                                            const VmrpcCall *call)
+{
+    return call->result.sin_family == AF_INET
+           ? vmrpc_inet6_from_guest4(&srv->reach, call->result.sin_addr,
+                                     call->result_mapped) : in6addr_any;
 }
 
 /* The poll(2) events that a call waits for; 0 if it does not wait. */
@@ -414,6 +434,8 @@ ssize_t vmrpc_server_call(VmrpcServer *srv,
     size_t in_total = vmrpc_iov_total(in, in_num);
     struct vmrpc_resp resp = { };
     struct vmrpc_req req;
+    struct in6_addr addr6;
+    bool inet6;
     int ret;
 
     if (out_total < sizeof(req) || in_total < sizeof(resp)) {
@@ -425,7 +447,10 @@ ssize_t vmrpc_server_call(VmrpcServer *srv,
 
     vmrpc_lock(srv);
     srv->counters.requests++;
-    ret = lay_out(&call, out_total, in_total, &req);
+    ret = lay_out(srv, &call, out_total, in_total, &req);
+    /* A malformed request may have no room for it. */
+    inet6 = srv->has_inet6 && call.flags & VMRPC_REQ_INET6 &&
+            in_total >= vmrpc_call_answer_head(&call);
     if (ret < 0) {
         srv->counters.requests_malformed++;
     } else {
@@ -435,6 +460,9 @@ ssize_t vmrpc_server_call(VmrpcServer *srv,
         ret = execute(srv, &call, may_wait);
     }
     report_ready(srv, &call, &resp);
+    if (inet6) {
+        addr6 = result6(srv, &call);
+    }
     vmrpc_unlock(srv);
     if (call.mapped) {
         end_mapped(srv, &call);
@@ -446,14 +474,19 @@ ssize_t vmrpc_server_call(VmrpcServer *srv,
     resp.error = GUINT32_TO_LE(-ret);
     encode_result(&resp, &call);
     vmrpc_iov_write(in, in_num, 0, &resp, sizeof(resp));
+    if (inet6) {
+        vmrpc_iov_write(in, in_num, sizeof(resp), &addr6, sizeof(addr6));
+    }
     if (srv->tracer.call) {
         srv->tracer.call(srv->tracer.opaque, call.op, call.handle, -ret,
                          call.value);
     }
     if (call.op == VMRPC_RECVMSG && ret == 0) {
-        return sizeof(resp) + call.control_len + call.in_data_len;
+        return vmrpc_call_answer_head(&call) + call.control_len +
+               call.in_data_len;
     }
-    return sizeof(resp) + call.in_data_len;
+    return (inet6 ? vmrpc_call_answer_head(&call) : sizeof(resp)) +
+           call.in_data_len;
 }
 
 /* --- life --------------------------------------------------------------- */
@@ -690,6 +723,10 @@ void vmrpc_server_set_features(VmrpcServer *srv, uint64_t features)
 {
     srv->tells_moments = features & (1ull << VMRPC_F_MOMENTS);
     srv->has_long_values = features & (1ull << VMRPC_F_LONG_VALUES);
+    srv->has_inet6 = features & (1ull << VMRPC_F_INET6);
+    vmrpc_sole_user(srv);
+    /* AAAA had another answer. */
+    vmrpc_resolver_forget(srv);
 }
 
 void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer)
@@ -719,6 +756,8 @@ uint32_t vmrpc_server_sockets(const VmrpcServer *srv)
 void vmrpc_server_fill_config(const VmrpcServer *srv,
                               struct vmrpc_config *config)
 {
+    struct in6_addr own6;
+
     config->version = GUINT16_TO_LE(VMRPC_VERSION);
     config->max_sockets = GUINT32_TO_LE(srv->config.max_sockets);
     config->guest4 = srv->config.reach.guest4.s_addr;
@@ -727,5 +766,7 @@ void vmrpc_server_fill_config(const VmrpcServer *srv,
     if (srv->config.reach.translate) {
         config->pool4 = srv->config.reach.pool4.s_addr;
         config->pool4_prefix = srv->config.reach.pool4_prefix;
+        own6 = vmrpc_own6(&srv->config.reach);
+        memcpy(config->guest6, &own6, sizeof(config->guest6));
     }
 }

@@ -61,7 +61,7 @@ typedef enum VmrpcBacking {
     VMRPC_BACKING_HOST,         /* a host socket */
     VMRPC_BACKING_RESOLVER,     /* a stream to the DNS proxy */
     /* a host socket that is not yet what it was before a migration */
-    VMRPC_BACKING_ARRIVING,
+    VMRPC_BACKING_ARRIVING,     /* or waits for its turn: arriving.c */
     VMRPC_BACKING_LOST,         /* nothing: it did not survive a migration */
 } VmrpcBacking;
 
@@ -71,6 +71,7 @@ typedef enum VmrpcMissing {
     VMRPC_MISSING_PORT,         /* another socket on this host has it */
     VMRPC_MISSING_ROUTE,        /* to its peer, or for its groups */
     VMRPC_MISSING_RESOURCE,     /* a descriptor, memory, a permission */
+    VMRPC_MISSING_TURN,         /* the VM's socket of the other family has it */
     VMRPC_MISSING_NUM,
 } VmrpcMissing;
 
@@ -244,7 +245,8 @@ void vmrpc_server_set_memory(VmrpcServer *srv, const VmrpcMemoryOps *ops);
 
 /*
  * What guest and device have agreed on, as bits 1 << VMRPC_F_*; the server looks
- * at VMRPC_F_MOMENTS and VMRPC_F_LONG_VALUES.  No call may be under way.
+ * at VMRPC_F_MOMENTS, VMRPC_F_LONG_VALUES and VMRPC_F_INET6.  No call may be
+ * under way.
  */
 void vmrpc_server_set_features(VmrpcServer *srv, uint64_t features);
 
@@ -297,6 +299,8 @@ enum {
     VMRPC_SAVED_RESOLVER = 8,   /* the peer is the DNS proxy */
     VMRPC_SAVED_PING = 16,      /* IPPROTO_ICMP */
     VMRPC_SAVED_SELF = 32,      /* datagram: its peer is inside the guest */
+    VMRPC_SAVED_INET6 = 64,     /* of AF_INET6 */
+    VMRPC_SAVED_MAPPED = 128,   /* INET6: it names IPv4-mapped addresses */
 };
 
 typedef struct VmrpcSavedSock {

@@ -124,6 +124,7 @@ struct VmrpcSock {
     const VmrpcBackingOps *ops;
     int type;                   /* SOCK_STREAM, SOCK_DGRAM */
     int proto;                  /* IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP */
+    bool inet6;                 /* the guest's is one of AF_INET6 */
     int fd;                     /* -1: none (VMRPC_BACKING_RESOLVER, _LOST) */
     unsigned refs;              /* of the table and of calls */
     unsigned users;             /* calls that use fd without the lock */
@@ -132,6 +133,12 @@ struct VmrpcSock {
     bool peer_held;             /* peer4's entry in the map is referenced */
     struct in_addr peer4;       /* if vmrpc_sock_is_connected() */
     in_port_t peer_port;        /* network byte order */
+
+    /*
+     * inet6: the program names its peers by IPv4-mapped addresses, as the latest
+     * destination shows.  calls.c
+     */
+    bool mapped;
 
     /* bind.c and the calls */
     VmrpcBinding binding;
@@ -247,6 +254,7 @@ struct VmrpcServer {
     /* Constant during a call */
     bool tells_moments;         /* VMRPC_F_MOMENTS */
     bool has_long_values;       /* VMRPC_F_LONG_VALUES */
+    bool has_inet6;             /* VMRPC_F_INET6 */
 
     /* the guest's memory; NULL: it may not */
     VmrpcMapped *mapped VMRPC_GUARDED;
@@ -276,6 +284,7 @@ struct VmrpcServer {
     int64_t arriving_since_ms VMRPC_GUARDED; /* when the latest one came */
     int64_t arriving_turn_ms VMRPC_GUARDED; /* when the last turn began */
     int64_t arriving_due_ms VMRPC_GUARDED; /* when to try the next ones */
+    bool arriving_freed VMRPC_GUARDED;  /* a port that one may wait for */
 
     /* ready.c, watch.c */
     VmrpcSock *event_head VMRPC_GUARDED;
@@ -366,6 +375,12 @@ static inline bool vmrpc_sock_host_has_peer(const VmrpcSock *s)
 static inline bool vmrpc_sock_is_ping(const VmrpcSock *s)
 {
     return s->proto == IPPROTO_ICMP;
+}
+
+/* Does the program of @s name its peers by IPv6 addresses? */
+static inline bool vmrpc_sock_is_plain6(const VmrpcSock *s)
+{
+    return s->inet6 && !s->mapped;
 }
 
 /* AF_INET6, or AF_INET without translation. */

@@ -117,7 +117,8 @@ void vmrpc_sock_set_backing(const VmrpcServer *srv, VmrpcSock *s,
     };
     static const unsigned next[] = {
         [VMRPC_BACKING_HOST] = 1u << VMRPC_BACKING_HOST |
-                               1u << VMRPC_BACKING_RESOLVER,
+                               1u << VMRPC_BACKING_RESOLVER |
+                               1u << VMRPC_BACKING_ARRIVING,
         [VMRPC_BACKING_RESOLVER] = 0,
         [VMRPC_BACKING_ARRIVING] = 1u << VMRPC_BACKING_HOST |
                                    1u << VMRPC_BACKING_LOST,

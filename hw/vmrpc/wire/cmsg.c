@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Ancillary data between an IPv4 guest and its host
+ * Ancillary data between a guest and its host
  *
  * Theory of operation
  *
@@ -31,16 +31,16 @@
 #include "hw/vmrpc/wire/icmp-error.h"
 #include "vmmnet/vmrpc.h"
 
-#define G_AF_INET 2
-
 /* @len is bounded before. */
 #define G_CMSG_ROUND(len) (((size_t)(len) + 7) & ~(size_t)7)
 
 enum {
     G_CMSG_HEADER = 16,         /* u64 length, s32 level, s32 type */
     G_PKTINFO = 12,             /* s32 ifindex, spec_dst, addr */
+    G_PKTINFO6 = 20,            /* address, s32 ifindex */
     G_EXTENDED_ERR = 16,        /* struct sock_extended_err */
     G_RECVERR = 32,             /* the same, and a struct sockaddr_in */
+    G_RECVERR6 = 44,            /* and a struct sockaddr_in6 */
     G_TIME = 16,                /* s64 seconds, s64 micro- or nanoseconds */
     G_TIMES = 3 * G_TIME,       /* of software, unused, of the card */
 };
@@ -93,6 +93,32 @@ static int tos_to_host(const uint8_t *from, uint8_t *to,
         return -EINVAL;
     }
     memcpy(to, &tos, sizeof(tos));
+    return 0;
+}
+
+/* IPV6_HOPLIMIT, IPV6_TCLASS: -1 is the socket's own */
+static int octet6_to_host(const uint8_t *from, uint8_t *to,
+                          const VmrpcCmsgOps *ops)
+{
+    int value = (int)get_le32(from);
+
+    if (value < -1 || value > 255) {
+        return -EINVAL;
+    }
+    memcpy(to, &value, sizeof(value));
+    return 0;
+}
+
+/* IPV6_DONTFRAG */
+static int switch6_to_host(const uint8_t *from, uint8_t *to,
+                           const VmrpcCmsgOps *ops)
+{
+    int value = (int)get_le32(from);
+
+    if (value != 0 && value != 1) {
+        return -EINVAL;
+    }
+    memcpy(to, &value, sizeof(value));
     return 0;
 }
 
@@ -165,6 +191,25 @@ static int pktinfo_to_host6(const uint8_t *from, uint8_t *to,
     }
     if (source.s_addr != INADDR_ANY &&
         (!ops->to6 || !ops->to6(ops->opaque, source, &info.ipi6_addr))) {
+        return -EINVAL;
+    }
+    memcpy(to, &info, sizeof(info));
+    return 0;
+}
+
+static int pktinfo6_to_host(const uint8_t *from, uint8_t *to,
+                            const VmrpcCmsgOps *ops)
+{
+    struct in6_pktinfo info = { 0 };
+    struct in6_addr source;
+
+    memcpy(&source, from, sizeof(source));
+    if (get_le32(from + sizeof(source))) {
+        return -ENODEV;
+    }
+    if (!IN6_IS_ADDR_UNSPECIFIED(&source) &&
+        (!ops->source6 ||
+         !ops->source6(ops->opaque, &source, &info.ipi6_addr))) {
         return -EINVAL;
     }
     memcpy(to, &info, sizeof(info));
@@ -278,16 +323,54 @@ static int pktinfo_from_host6(const uint8_t *from, uint8_t *to,
     return 0;
 }
 
-static void write_recverr(uint8_t *to, const struct sock_extended_err *ee,
-                          const struct in_addr *offender, in_port_t port)
+static int pktinfo6_from_host(const uint8_t *from, uint8_t *to,
+                              const VmrpcCmsgOps *ops)
 {
-    memset(to, 0, G_RECVERR);
+    struct in6_pktinfo info;
+
+    memcpy(&info, from, sizeof(info));
+    if (!IN6_IS_ADDR_MULTICAST(&info.ipi6_addr)) {
+        info.ipi6_addr = ops->own6;
+    }
+    memcpy(to, &info.ipi6_addr, sizeof(info.ipi6_addr));
+    put_le32(to + sizeof(info.ipi6_addr), 0);
+    return 0;
+}
+
+static void write_extended_err(uint8_t *to, const struct sock_extended_err *ee)
+{
     put_le32(to, ee->ee_errno);
     to[4] = ee->ee_origin;
     to[5] = ee->ee_type;
     to[6] = ee->ee_code;
+    to[7] = 0;
     put_le32(to + 8, ee->ee_info);
     put_le32(to + 12, ee->ee_data);
+}
+
+static int recverr6_from_host(const uint8_t *from, uint8_t *to,
+                              const VmrpcCmsgOps *ops)
+{
+    RecvErr6 err;
+
+    memcpy(&err, from, sizeof(err));
+    memset(to, 0, G_RECVERR6);
+    write_extended_err(to, &err.ee);
+    if (err.offender.sin6_family == AF_INET6) {
+        put_le16(to + G_EXTENDED_ERR, G_AF_INET6);
+        memcpy(to + G_EXTENDED_ERR + 2, &err.offender.sin6_port,
+               sizeof(err.offender.sin6_port));
+        memcpy(to + G_EXTENDED_ERR + 8, &err.offender.sin6_addr,
+               sizeof(err.offender.sin6_addr));
+    }
+    return 0;
+}
+
+static void write_recverr(uint8_t *to, const struct sock_extended_err *ee,
+                          const struct in_addr *offender, in_port_t port)
+{
+    memset(to, 0, G_RECVERR);
+    write_extended_err(to, ee);
     if (offender) {
         put_le16(to + G_EXTENDED_ERR, G_AF_INET);
         memcpy(to + G_EXTENDED_ERR + 2, &port, sizeof(port));
@@ -357,6 +440,14 @@ static const Conversion to_host[] = {
       SOL_IPV6, IPV6_TCLASS, sizeof(int), tos_byte_to_host },
     { AF_INET6, SOL_IP, IP_PKTINFO, G_PKTINFO,
       SOL_IPV6, IPV6_PKTINFO, sizeof(struct in6_pktinfo), pktinfo_to_host6 },
+    { VMRPC_CMSG_PLAIN6, SOL_IPV6, IPV6_HOPLIMIT, 4,
+      SOL_IPV6, IPV6_HOPLIMIT, sizeof(int), octet6_to_host },
+    { VMRPC_CMSG_PLAIN6, SOL_IPV6, IPV6_TCLASS, 4,
+      SOL_IPV6, IPV6_TCLASS, sizeof(int), octet6_to_host },
+    { VMRPC_CMSG_PLAIN6, SOL_IPV6, IPV6_DONTFRAG, 4,
+      SOL_IPV6, IPV6_DONTFRAG, sizeof(int), switch6_to_host },
+    { VMRPC_CMSG_PLAIN6, SOL_IPV6, IPV6_PKTINFO, G_PKTINFO6,
+      SOL_IPV6, IPV6_PKTINFO, sizeof(struct in6_pktinfo), pktinfo6_to_host },
     { 0, SOL_UDP, UDP_SEGMENT, 2,
       SOL_UDP, UDP_SEGMENT, sizeof(uint16_t), segment_to_host },
     { 0, G_SOL_SOCKET, G_SO_TIMESTAMPING_OLD, 4,
@@ -379,6 +470,14 @@ static const Conversion from_host[] = {
       SOL_IP, IP_PKTINFO, G_PKTINFO, pktinfo_from_host6 },
     { AF_INET6, SOL_IPV6, IPV6_RECVERR, sizeof(RecvErr6),
       SOL_IP, IP_RECVERR, G_RECVERR, recverr_from_host6 },
+    { VMRPC_CMSG_PLAIN6, SOL_IPV6, IPV6_HOPLIMIT, sizeof(int),
+      SOL_IPV6, IPV6_HOPLIMIT, 4, int_from_host },
+    { VMRPC_CMSG_PLAIN6, SOL_IPV6, IPV6_TCLASS, sizeof(int),
+      SOL_IPV6, IPV6_TCLASS, 4, int_from_host },
+    { VMRPC_CMSG_PLAIN6, SOL_IPV6, IPV6_PKTINFO, sizeof(struct in6_pktinfo),
+      SOL_IPV6, IPV6_PKTINFO, G_PKTINFO6, pktinfo6_from_host },
+    { VMRPC_CMSG_PLAIN6, SOL_IPV6, IPV6_RECVERR, sizeof(RecvErr6),
+      SOL_IPV6, IPV6_RECVERR, G_RECVERR6, recverr6_from_host },
     { 0, SOL_UDP, UDP_GRO, sizeof(int), SOL_UDP, UDP_GRO, 4, int_from_host },
     { 0, SOL_TCP, TCP_CM_INQ, sizeof(int),
       SOL_TCP, TCP_CM_INQ, 4, int_from_host },

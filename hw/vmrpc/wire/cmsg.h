@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Ancillary data between an IPv4 guest and its host
+ * Ancillary data between a guest and its host
  *
  * The guest uses struct cmsghdr of Linux's generic 64-bit little-endian ABI,
  * with a 64-bit length and an alignment of 8 bytes.  The host uses the ABI for
@@ -24,6 +24,12 @@
 #define VMRPC_CMSG_HOST_MAX (VMRPC_CMSG_MAX / 4 * 5)
 
 /*
+ * A family beside AF_INET6 and AF_INET, which are the host's for a socket of
+ * AF_INET of the guest's: both sockets are of AF_INET6.
+ */
+#define VMRPC_CMSG_PLAIN6 0x10000
+
+/*
  * The addresses and the clock of the device.  Each callback returns false if
  * there is no such address; NULL stands for a callback that always does.
  */
@@ -35,8 +41,12 @@ typedef struct VmrpcCmsgOps {
                 struct in_addr *addr4);
     /* AF_INET: may the guest send from @addr4? */
     bool (*is_source)(void *opaque, struct in_addr addr4);
+    /* PLAIN6: the host's source address for @named, which is not :: */
+    bool (*source6)(void *opaque, const struct in6_addr *named,
+                    struct in6_addr *addr6);
     void *opaque;
     struct in_addr own4;        /* the local address of a multicast datagram */
+    struct in6_addr own6;       /* PLAIN6: the local address of any other */
     /* give moments instead of times; has just been seen; NULL: give times */
     const VmrpcClock *clock;
 } VmrpcCmsgOps;
@@ -51,13 +61,14 @@ typedef struct VmrpcCmsgDrops {
 
 /**
  * vmrpc_cmsg_to_host: ancillary data of sendmsg()
- * @family: AF_INET6 or AF_INET, the host's socket
+ * @family: AF_INET6 or AF_INET, the host's socket; or VMRPC_CMSG_PLAIN6
  * @guest: a private copy of the guest's bytes, @guest_len of them
  * @host: room for the host's msg_control, aligned for struct cmsghdr
  * @host_cap: its bytes; VMRPC_CMSG_HOST_MAX always suffices
  *
  * IP_TTL, IP_TOS, IP_PKTINFO, UDP_SEGMENT and SO_TIMESTAMPING exist in this
- * direction.
+ * direction; with PLAIN6 IPV6_HOPLIMIT, IPV6_TCLASS, IPV6_PKTINFO,
+ * IPV6_DONTFRAG.
  *
  * Returns: msg_controllen; -EINVAL for a malformed or unknown message, or for
  * a source address that is not the guest's; -ENODEV for the number of an
@@ -69,7 +80,7 @@ ssize_t vmrpc_cmsg_to_host(int family, const void *guest, size_t guest_len,
 
 /**
  * vmrpc_cmsg_from_host: ancillary data of recvmsg()
- * @family: AF_INET6 or AF_INET, the host's socket
+ * @family: as for vmrpc_cmsg_to_host()
  * @host: msg_control; @host_len is msg_controllen after recvmsg()
  * @guest: room for the guest's bytes, @guest_cap of them
  * @msg_flags: MSG_CTRUNC is added if a message did not fit

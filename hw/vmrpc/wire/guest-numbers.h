@@ -14,6 +14,12 @@
 /* Bytes that an IPv6 header has more than an IPv4 header */
 #define VMRPC_HEADER_DIFFERENCE 20
 
+/* Address families */
+enum {
+    G_AF_INET = 2,
+    G_AF_INET6 = 10,
+};
+
 /*
  * The guest's numbers at level SOL_SOCKET (asm-generic/socket.h).  Those of
  * other levels are the same on all architectures.

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Socket options between an IPv4 guest and its host
+ * Socket options between a guest and its host
  *
  * Theory of operation
  *
  * The guest sets options of an IPv4 socket.  The host sets the same options on
- * its own socket, which is IPv6 if the device translates.  A table has one row
+ * its own socket, which is IPv6 if the device translates.  An IPv6 socket of the
+ * guest's has IPv6 options, which are the same on the host.  A table has one row
  * for each option that the device can carry out: the guest's numbers, the
  * host's for both families, the type of the value.  An option without a row
  * does not exist (-ENOPROTOOPT): success without effect would be worse.
@@ -16,8 +17,9 @@
  * TCP_MAXSEG counts payload and stays.  The IPv4 TTL is 1 to 255 or -1; IPv6
  * also accepts 0.  IP_TOS is one byte, whatever the int holds.
  *
- * Not in the table: timeouts (SO_RCVTIMEO), which the guest implements, and
- * multicast memberships, which carry addresses and interfaces (groups.c).
+ * Not in the table: timeouts (SO_RCVTIMEO) and IPV6_V6ONLY, which the guest
+ * implements, and multicast memberships, which carry addresses and interfaces
+ * (groups.c).
  * IP_MULTICAST_ALL would let the guest receive groups that others have joined.
  */
 #include <errno.h>
@@ -48,6 +50,9 @@ enum {
     EMPTY = 1 << 5,
     /* never set, whatever the value: -EPERM */
     REFUSED = 1 << 6,
+    /* of the guest's AF_INET6 sockets, or of the others */
+    ONLY6 = 1 << 7,
+    ONLY4 = 1 << 8,
     RW = SET | GET,
     BOTH = STREAM | DGRAM,
 };
@@ -79,13 +84,15 @@ typedef struct VmrpcSockoptRow {
     { .guest_level = SOL_IP, .guest_name = name, \
       .level4 = SOL_IP, .name4 = name, \
       .level6 = SOL_IPV6, .name6 = name_of_6, \
-      .value = VMRPC_SOCKOPT_ ## value_, .flags = (flags_) | BYTE, \
+      .value = VMRPC_SOCKOPT_ ## value_, .flags = (flags_) | BYTE | ONLY4, \
       ## __VA_ARGS__ }
 /* An option that has the same numbers for both families */
 #define ROW_SAME(level, name, value_, flags_, ...) \
     { .guest_level = level, .guest_name = name, \
       .level4 = level, .name4 = name, .level6 = level, .name6 = name, \
       .value = VMRPC_SOCKOPT_ ## value_, .flags = (flags_), ## __VA_ARGS__ }
+#define ROW_IPV6(name, value_, flags_, ...) \
+    ROW_SAME(SOL_IPV6, name, value_, (flags_) | ONLY6, ## __VA_ARGS__)
 #define ROW_TCP(name, value_, flags_) \
     ROW_SAME(SOL_TCP, name, value_, (flags_) | STREAM)
 #define ROW_UDP(name, value_, ...) \
@@ -155,10 +162,27 @@ static const VmrpcSockoptRow rows[] = {
            .min = -1, .max = 255),
     ROW_IP(IP_MULTICAST_LOOP, IPV6_MULTICAST_LOOP, BOOL, RW | BOTH),
     ROW_SAME(SOL_IP, IP_BIND_ADDRESS_NO_PORT, BOOL,
-             RW | BOTH | BYTE | EMPTY),
+             RW | BOTH | BYTE | EMPTY | ONLY4),
     /* the host decides on the use of foreign addresses */
     ROW_SAME(SOL_IP, IP_FREEBIND, INT, SET | BOTH | REFUSED),
     ROW_SAME(SOL_IP, IP_TRANSPARENT, INT, SET | BOTH | REFUSED),
+
+    ROW_IPV6(IPV6_UNICAST_HOPS, INT, RW | BOTH, .min = -1, .max = 255),
+    ROW_IPV6(IPV6_TCLASS, INT, RW | BOTH, .min = -1, .max = 255),
+    ROW_IPV6(IPV6_RECVPKTINFO, BOOL, RW | BOTH),
+    ROW_IPV6(IPV6_RECVHOPLIMIT, BOOL, RW | BOTH),
+    ROW_IPV6(IPV6_RECVTCLASS, BOOL, RW | BOTH),
+    ROW_IPV6(IPV6_RECVERR, BOOL, RW | BOTH),
+    ROW_IPV6(IPV6_MTU_DISCOVER, INT, RW | BOTH,
+             .min = IPV6_PMTUDISC_DONT, .max = IPV6_PMTUDISC_OMIT),
+    ROW_IPV6(IPV6_DONTFRAG, BOOL, RW | BOTH),
+    ROW_IPV6(IPV6_MTU, INT, GET | BOTH),
+    ROW_IPV6(IPV6_MINHOPCOUNT, INT, RW | BOTH, .min = 0, .max = 255),
+    ROW_IPV6(IPV6_MULTICAST_HOPS, INT, RW | DGRAM, .min = -1, .max = 255),
+    ROW_IPV6(IPV6_MULTICAST_LOOP, BOOL, RW | BOTH),
+    ROW_IPV6(IPV6_AUTOFLOWLABEL, BOOL, RW | BOTH),
+    ROW_SAME(SOL_IPV6, IPV6_FREEBIND, INT, SET | BOTH | REFUSED | ONLY6),
+    ROW_SAME(SOL_IPV6, IPV6_TRANSPARENT, INT, SET | BOTH | REFUSED | ONLY6),
 
     ROW_TCP(TCP_NODELAY, BOOL, RW),
     ROW_TCP(TCP_MAXSEG, INT, RW),
@@ -296,14 +320,16 @@ int vmrpc_sockopt_to_host(VmrpcSockKind kind, VmrpcSockoptDir dir,
     unsigned need = (dir == VMRPC_SOCKOPT_SET ? SET : GET) |
                     (kind.type == SOCK_STREAM ? STREAM : DGRAM);
 
-    if (!row || (row->flags & need) != need) {
+    if (!row || (row->flags & need) != need ||
+        row->flags & (kind.guest6 ? ONLY4 : ONLY6)) {
         return -ENOPROTOOPT;
     }
     opt->row = row;
     opt->value = row->value;
-    opt->translated = kind.family == AF_INET6;
-    opt->level = opt->translated ? row->level6 : row->level4;
-    opt->optname = opt->translated ? row->name6 : row->name4;
+    opt->guest6 = kind.guest6;
+    opt->translated = kind.family == AF_INET6 && !kind.guest6;
+    opt->level = kind.family == AF_INET6 ? row->level6 : row->level4;
+    opt->optname = kind.family == AF_INET6 ? row->name6 : row->name4;
     if (dir == VMRPC_SOCKOPT_GET) {
         /* its fields have many sizes, so it cannot be byte-swapped */
         if (row->value == VMRPC_SOCKOPT_INFO &&
@@ -337,7 +363,7 @@ static ssize_t get_int(const VmrpcSockopt *opt, uint8_t *value, size_t cap)
     } else if (opt->translated && opt->row->twist == TWIST_ERROR) {
         v = vmrpc_icmp_pending(v);
     } else if (opt->row->twist == TWIST_DOMAIN) {
-        v = AF_INET;
+        v = opt->guest6 ? G_AF_INET6 : G_AF_INET;
     }
     if (opt->row->flags & BYTE && cap > 0 && cap < sizeof(wire) &&
         v >= 0 && v <= UINT8_MAX) {

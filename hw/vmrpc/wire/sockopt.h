@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Socket options between an IPv4 guest and its host
+ * Socket options between a guest and its host
  *
  * The guest uses Linux's generic 64-bit little-endian ABI: option numbers as
  * in asm-generic/socket.h.  The host uses the ABI for which this program was
- * compiled.  The guest's sockets are IPv4; the host's are IPv6 (translate=on)
- * or IPv4.
+ * compiled.  The guest's sockets are IPv4 or IPv6; the host's are IPv6
+ * (translate=on), or IPv4 if the guest's are.
  */
 #ifndef HW_VMRPC_SOCKOPT_H
 #define HW_VMRPC_SOCKOPT_H
@@ -21,8 +21,9 @@
 
 /* The socket on the host */
 typedef struct VmrpcSockKind {
-    int family;                 /* AF_INET6 (translated) or AF_INET */
+    int family;                 /* AF_INET6 or AF_INET */
     int type;                   /* SOCK_STREAM or SOCK_DGRAM */
+    bool guest6;                /* the guest's is one of AF_INET6, too */
 } VmrpcSockKind;
 
 typedef enum VmrpcSockoptDir {
@@ -57,7 +58,8 @@ typedef struct VmrpcSockopt {
         uint8_t bytes[VMRPC_SOCKOPT_MAX];
     };
     const struct VmrpcSockoptRow *row;
-    bool translated;
+    bool translated;            /* the guest's socket has another family */
+    bool guest6;
 } VmrpcSockopt;
 
 /**

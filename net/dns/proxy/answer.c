@@ -296,16 +296,31 @@ static bool wants_ad(const Client *client)
 }
 
 /*
- * Answer with the upstream's message, behind the id and question of the guest,
+ * Write the upstream's message, behind the id and question of the guest,
  * and without the additional section.  No record before that section points
  * into it, and its records are optional.  Addresses in it (for an SRV or MX
  * target) are addresses of the network; if the guest asks for them, the proxy
  * translates them.  AD is what the upstream says of the records that are left.
+ * Returns whether it fits.
  */
+static bool adopt(DnsProxy *p, const Client *client, const Reply *reply,
+                  uint16_t rcode, DnsBuilder *b)
+{
+    uint16_t flags = reply->flags & ~DNS_FLAGS_RCODE;
+
+    if (!wants_ad(client)) {
+        flags &= ~DNS_FLAG_AD;
+    }
+    dns_builder_init(b, p->out, records_limit(client), client->id,
+                     flags | (rcode & DNS_FLAGS_RCODE));
+    dns_builder_question(b, &client->question);
+    return !dns_builder_adopt(b, reply->msg, reply->plain_len);
+}
+
+/* Answer with the upstream's message. */
 static void pass(DnsProxy *p, Request *r, const Reply *reply, int ede)
 {
     const Client *client = &r->client;
-    uint16_t flags = reply->flags & ~DNS_FLAGS_RCODE;
     uint16_t rcode = reply->rcode;
     DnsBuilder b;
     bool fits;
@@ -313,13 +328,7 @@ static void pass(DnsProxy *p, Request *r, const Reply *reply, int ede)
     if (rcode > DNS_FLAGS_RCODE && !client->has_edns) {
         rcode = DNS_RCODE_SERVFAIL;
     }
-    if (!wants_ad(client)) {
-        flags &= ~DNS_FLAG_AD;
-    }
-    dns_builder_init(&b, p->out, records_limit(client), client->id,
-                     flags | (rcode & DNS_FLAGS_RCODE));
-    dns_builder_question(&b, &client->question);
-    fits = !dns_builder_adopt(&b, reply->msg, reply->plain_len);
+    fits = adopt(p, client, reply, rcode, &b);
     conclude(p, r, &b, fits, rcode, ede);
 }
 
@@ -511,6 +520,102 @@ bool dns_proxy_answer_virtual(DnsProxy *p, Request *r, const Reply *reply)
     }
     return true;
 }
+
+/*** AAAA ***/
+
+typedef struct RealAddresses {
+    DnsProxyAddress addr[DNS_PROXY_MAX_ADDRESSES];
+    size_t num;
+    uint32_t ttl;           /* the least of the records */
+} RealAddresses;
+
+/* The AAAA records of @name that the guest may be led to, in their order */
+static void collect_real(DnsProxy *p, Request *r, const Reply *reply,
+                         const DnsName *name, uint32_t alias_ttl,
+                         RealAddresses *found)
+{
+    struct in6_addr addr6;
+    DnsCursor cursor;
+    DnsRr rr;
+
+    found->num = 0;
+    found->ttl = UINT32_MAX;
+    dns_cursor_init(&cursor, reply->msg, reply->len);
+    while (dns_reply_find(&cursor, name, DNS_TYPE_AAAA, &rr)) {
+        if (dns_rdata_aaaa(&cursor, &rr, &addr6) ||
+            !dns_proxy_lets(p, r, &addr6)) {
+            continue;
+        }
+        if (found->num == DNS_PROXY_MAX_ADDRESSES) {
+            p->counters.addresses_over_limit++;
+            r->left_out = true;
+            continue;
+        }
+        found->addr[found->num++] = (DnsProxyAddress) {
+            .addr6 = addr6, .ttl = MIN(rr.ttl, alias_ttl),
+        };
+        found->ttl = MIN(found->ttl, rr.ttl);
+    }
+}
+
+/* Write the answer with these addresses alone; returns whether it fits. */
+static bool write_real(DnsProxy *p, const Request *r, const Reply *reply,
+                       const RealAddresses *found, DnsBuilder *b)
+{
+    DnsName name = r->asked[ASK_MAIN].name;
+    uint32_t ttl = UINT32_MAX;
+    AliasCopy copy = { b, true };
+
+    begin_answer(p, &r->client, DNS_RCODE_NOERROR, b);
+    dns_reply_follow(reply, &name, &ttl, copy_alias, &copy);
+    for (size_t i = 0; copy.fits && i < found->num; i++) {
+        copy.fits = !dns_builder_raw(b, DNS_SECTION_ANSWER, &name,
+                                     DNS_TYPE_AAAA, DNS_CLASS_IN, found->ttl,
+                                     &found->addr[i].addr6,
+                                     sizeof(found->addr[i].addr6));
+    }
+    return copy.fits;
+}
+
+bool dns_proxy_answer_real(DnsProxy *p, Request *r, const Reply *reply)
+{
+    DnsName name = r->asked[ASK_MAIN].name;
+    uint32_t alias_ttl = UINT32_MAX;
+    RealAddresses found;
+    int ede = -1;
+    Client client;
+    DnsBuilder b;
+    bool keeps, fits;
+
+    if (dns_reply_follow(reply, &name, &alias_ttl, NULL, NULL)) {
+        bad_reply(p, r);
+        return true;
+    }
+    collect_real(p, r, reply, &name, alias_ttl, &found);
+    if (!found.num) {
+        return false;
+    }
+    /* Unchanged, it has its signatures and AD. */
+    if (r->left_out) {
+        fits = write_real(p, r, reply, &found, &b);
+    } else {
+        fits = adopt(p, &r->client, reply, reply->rcode, &b);
+        ede = upstream_ede(reply);
+    }
+    p->counters.passed++;
+    p->ops->resolved(p->opaque, &r->client.question.name, found.addr,
+                     found.num);
+    client = r->client;
+    keeps = may_keep(p, r);
+    dns_proxy_end_request(p, r);
+    finish_answer(p, &client, &b, fits, reply->rcode, ede);
+    if (keeps) {
+        keep(p, &b, &client, found.addr, found.num, &p->counters.passed);
+    }
+    return true;
+}
+
+/*** A for NAT64 ***/
 
 /* Answer with the usable addresses only, not with those withheld. */
 static void answer_some(DnsProxy *p, Request *r, const Reply *reply,

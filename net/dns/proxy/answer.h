@@ -45,6 +45,12 @@ void dns_proxy_answer_passed(DnsProxy *p, Request *r, const Reply *reply);
  */
 bool dns_proxy_answer_virtual(DnsProxy *p, Request *r, const Reply *reply);
 
+/*
+ * Answer with the AAAA records of a reply that the guest may be led to.  Returns
+ * as dns_proxy_answer_virtual().
+ */
+bool dns_proxy_answer_real(DnsProxy *p, Request *r, const Reply *reply);
+
 /* Answer with the A records of a reply, which the guest reaches by NAT64. */
 void dns_proxy_answer_plain(DnsProxy *p, Request *r, const Reply *reply);
 

@@ -14,6 +14,7 @@
 
 typedef enum RequestKind {
     REQUEST_ADDRESS,        /* AAAA for A, and perhaps A as well */
+    REQUEST_REAL,           /* AAAA for AAAA */
     REQUEST_STRIP,          /* only learn whether the name exists */
     REQUEST_ANY,            /* the same, and prove it: RFC 8482 */
     REQUEST_SERVICE,        /* HTTPS, SVCB without address hints */

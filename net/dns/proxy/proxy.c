@@ -28,9 +28,10 @@
  *               the A records only, which RFC 8482 section 4.1 allows.  If
  *               there are none, it gets HINFO (section 4.2), as the name may
  *               have records of any other type.
- *   AAAA        AAAA is asked upstream.  Of a positive answer only the CNAMEs
- *               are passed on, as the guest has no IPv6.  NXDOMAIN and the SOA
- *               for negative caching (RFC 2308) stay true.
+ *   AAAA        AAAA is asked upstream.  If the guest uses IPv6 addresses, it
+ *               gets those that it may be led to.  If not, of a positive answer
+ *               only the CNAMEs are passed on.  NXDOMAIN and the SOA for
+ *               negative caching (RFC 2308) stay true.
  *   HTTPS, SVCB The records pass without their ipv4hint and ipv6hint (RFC 9460
  *               section 7.3).  With hints a client would connect without
  *               asking for A, and so without translation.  All other
@@ -169,6 +170,14 @@ static void address_reply(DnsProxy *p, Request *r, const Reply *reply)
     }
 }
 
+static void real_reply(DnsProxy *p, Request *r, const Reply *reply)
+{
+    if (reply->rcode == DNS_RCODE_NXDOMAIN ||
+        !dns_proxy_answer_real(p, r, reply)) {
+        dns_proxy_answer_negative(p, r, reply);
+    }
+}
+
 /*** The A beside the AAAA ***/
 
 static void plain_failed(DnsProxy *p, Request *r)
@@ -303,6 +312,8 @@ static void ask_replied(DnsProxy *p, Request *r, Ask ask, Reply *reply)
         address_reply(p, r, reply);
     } else if (r->kind == REQUEST_STRIP) {
         dns_proxy_answer_negative(p, r, reply);
+    } else if (r->kind == REQUEST_REAL) {
+        real_reply(p, r, reply);
     } else if (r->kind == REQUEST_SERVICE) {
         dns_proxy_answer_service(p, r, reply);
     } else {
@@ -393,8 +404,8 @@ static void start(DnsProxy *p, Request *r)
         r->asked[ASK_PLAIN].type = DNS_TYPE_A;
         r->state[ASK_PLAIN] = ASK_WAITING;
     }
-    ask(p, r, ASK_MAIN,
-        r->kind != REQUEST_PASS && r->kind != REQUEST_SERVICE);
+    ask(p, r, ASK_MAIN, r->kind != REQUEST_PASS && r->kind != REQUEST_REAL &&
+                        r->kind != REQUEST_SERVICE);
     /* The first question may have been answered, which ends the request. */
     if (plain && dns_proxy_find_request(p, plain_number) == r) {
         ask(p, r, ASK_PLAIN, false);
@@ -435,14 +446,14 @@ static bool start_reverse(DnsProxy *p, Request *r)
 }
 
 /* The treatment of each type, if the guest does not validate */
-static RequestKind kind_of_type(uint16_t type)
+static RequestKind kind_of_type(const DnsProxy *p, uint16_t type)
 {
     switch (type) {
     case DNS_TYPE_A:
     case DNS_TYPE_ANY:
         return REQUEST_ADDRESS;
     case DNS_TYPE_AAAA:
-        return REQUEST_STRIP;
+        return p->ops->uses_ipv6(p->opaque) ? REQUEST_REAL : REQUEST_STRIP;
     case DNS_TYPE_HTTPS:
     case DNS_TYPE_SVCB:
         return REQUEST_SERVICE;
@@ -465,7 +476,7 @@ static void start_by_type(DnsProxy *p, Request *r)
     r->kind = REQUEST_PASS;
     r->asked[ASK_MAIN] = r->client.question;
     if (!is_validator(&r->client)) {
-        r->kind = kind_of_type(r->client.question.type);
+        r->kind = kind_of_type(p, r->client.question.type);
     }
     if (r->kind == REQUEST_ADDRESS) {
         r->asked[ASK_MAIN].type = DNS_TYPE_AAAA;

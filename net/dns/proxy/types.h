@@ -105,6 +105,8 @@ typedef struct DnsProxyOps {
                     const struct in6_addr *addr6);
     /* Has the network a NAT64 prefix, so that plain IPv4 addresses work? */
     bool (*nat64_available)(void *opaque);
+    /* Does the guest use IPv6 addresses, so that AAAA is answered? */
+    bool (*uses_ipv6)(void *opaque);
     /*
      * The answer to a query with this token.  msg is valid during the call
      * only.  The callee may call dns_proxy_cancel(), and no other function of

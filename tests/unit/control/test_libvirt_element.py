@@ -35,7 +35,7 @@ def test_all_of_it() -> None:
             " alg='off' happy-eyeballs='on' max-sockets='1048576' num-queues='64'"
             " zone='/var/lib/a b+/srv/c' dnssec='strict' trust-anchor='/etc/root key'"
             " insecure='corp.test+ntp.org' iothread='iothread1' guest-clock='off'"
-            " long-values='off'/>"
+            " long-values='off' ipv6='on'/>"
             f"<!-- why --><vmmnet:interface mac='{A}' hostvlan='{TABLE}' check-sender='on'/>"
             f"<vmmnet:interface mac='{B.upper()}' hostvlan='/t' l2-control='off' ra-guard='on'"
             " dhcp-guard='off'/>",
@@ -58,6 +58,7 @@ def test_all_of_it() -> None:
             happy_eyeballs=True,
             guest_clock=False,
             long_values=False,
+            ipv6=True,
             max_sockets=1 << 20,
             num_queues=64,
             iothread="iothread1",

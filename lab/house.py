@@ -45,7 +45,7 @@ _C_STRING = re.compile(r'"(\\.|[^"\\\n])*"')
 #: What opens an interface: in C, and in Python.
 WAYS = {
     "control socket": (
-        r"(?s)(?=.*\bsockaddr_un\b).*(?<![>.])\blisten\(",
+        r"(?s)\A(?=.*\bsockaddr_un\b).*(?<![>.])\blisten\(",
         r"\bstart_unix_server\(|\bUnixStreamServer\(",
     ),
     "netlink": (

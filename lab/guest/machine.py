@@ -21,6 +21,8 @@ DEFAULT = architecture.guests().machine
 MICROVM = "microvm"
 #: Machine types that a guest may have.
 TYPES = (DEFAULT, MICROVM) if architecture.guests() == architecture.AMD64 else (DEFAULT,)
+# With microvm's ACPI Linux does not set the PIC up, whose timer is a divide error then.
+_NO_PIC = ("-machine", "pic=off")
 # Options of a PCI device alone.
 _PCI_OPTION = re.compile(r",(?:romfile|vectors|bus|addr|rombar)=[^,]*")
 
@@ -30,8 +32,9 @@ def chosen() -> str:
     return os.environ.get("VMMNET_MACHINE") or DEFAULT
 
 
-def _has_pci(machine: str) -> bool:
+def has_pci(machine: str | None = None) -> bool:
     """Whether devices of a guest are on PCI; ``$VMMNET_TRANSPORT=mmio`` takes virt's other bus."""
+    machine = machine or chosen()
     return machine.split(",")[0] != MICROVM and os.environ.get("VMMNET_TRANSPORT") != "mmio"
 
 
@@ -60,14 +63,16 @@ class Machine:
 
 def of(machine: str, accel: str) -> Machine:
     """Return what the value of -machine needs, with options or without, on an accelerator."""
-    if _has_pci(machine):
+    if has_pci(machine):
         return Machine()
-    counts_ticks = machine.split(",")[0] == MICROVM and accel == TCG
+    is_microvm = machine.split(",")[0] == MICROVM
     return Machine(
         pci=False,
         # The guest's module speaks virtio 1, as all devices that came later than it.
-        arguments=("-global", "virtio-mmio.force-legacy=false"),
-        append=(f"tsc_early_khz={_tsc_khz()}", "tsc=reliable") if counts_ticks else (),
+        arguments=("-global", "virtio-mmio.force-legacy=false", *(_NO_PIC if is_microvm else ())),
+        append=(f"tsc_early_khz={_tsc_khz()}", "tsc=reliable")
+        if is_microvm and accel == TCG
+        else (),
     )
 
 

@@ -92,6 +92,8 @@ print('ready', s.getsockname()[:2], flush=True)
 while True:
     c, peer = s.accept()
     assert c.getpeername() == peer and c.family == family
+    alone = c.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY)
+    assert alone == s.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY)
     c.recv(1000)
     text = ' '.join((peer[0], c.getsockname()[0], str(c.getsockname()[1])))
     c.sendall(b'HTTP/1.0 200 OK\\r\\n\\r\\n' + text.encode() + b'\\n')

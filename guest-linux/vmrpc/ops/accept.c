@@ -164,6 +164,16 @@ static int host_accept(struct vmrpc_sock *vs, struct vmrpc_sock *child)
 	return err;
 }
 
+/* What stays on the native side of a socket of AF_INET6 (option/sockopt.c). */
+static void inherit_inet6(struct sock *child, const struct sock *parent)
+{
+	if (!vmrpc_sk_is_inet6(parent))
+		return;
+	child->sk_ipv6only = parent->sk_ipv6only;
+	inet_sk(child)->uc_ttl = inet_sk(parent)->uc_ttl;
+	inet_sk(child)->tos = inet_sk(parent)->tos;
+}
+
 static int try_accept_remote(struct socket *sock, struct vmrpc_sock *vs,
 			     struct socket *newsock,
 			     const struct proto_accept_arg *arg)
@@ -190,6 +200,7 @@ static int try_accept_remote(struct socket *sock, struct vmrpc_sock *vs,
 	if (err)
 		goto out_detach;
 	vmrpc_sol_inherit(child, vs);
+	inherit_inet6(newsock->sk, vs->sk);
 	/* As natively, the listener gives its security label. */
 	security_sk_clone(vs->sk, newsock->sk);
 	security_sock_graft(newsock->sk, newsock);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Run every case, or those that are named, and print one line of JSON each.
 
-    python3 -m semantics.run PEER ME [CASE...]
+    python3 -m semantics.run [--inet6 [FOUR=SIX]] PEER ME [CASE...]
 
 Each case has a process of its own: it can hang, and leave anything behind.
 """
@@ -26,6 +26,7 @@ from . import (
     data,
     edges,
     group,
+    inet6,
     listen,
     many,
     options,
@@ -174,7 +175,15 @@ def main() -> None:
     parser.add_argument("me", help="our address, as a socket to the peer has it")
     parser.add_argument("cases", nargs="*")
     parser.add_argument("--jobs", type=int, default=2, help="cases at the same time")
+    parser.add_argument(
+        "--inet6",
+        action="append",
+        metavar="FOUR=SIX",
+        help="with sockets of AF_INET6, to which SIX is what FOUR is to the cases; '' for none",
+    )
     arguments = parser.parse_args()
+    if arguments.inet6:
+        inet6.use(dict(pair.split("=", 1) for pair in arguments.inet6 if pair))
     world = World(socket.gethostbyname(arguments.peer), arguments.me)
     # A collection in each child would copy the pages that it shares with this process.
     gc.freeze()

@@ -21,7 +21,10 @@ MOST_LINES = 4
 SPEAKERS = {
     "vmmnet libvirt": ("control/vmmnet/libvirt/**/*.py", "control/vmmnet/libvirtd.py"),
     "define": ("control/vmmnet/libvirt/**/*.py",),
-    "hook": ("control/vmmnet/libvirt/**/*.py", "control/libvirt/vmmnet"),
+    "hook": (
+        *("control/vmmnet/libvirt/**/*.py", "control/libvirt/vmmnet"),
+        "control/vmmnet/controlsocket.py",
+    ),
     "QEMU": ("net/handoff/**/*.c", "net/hostvlan/*.c"),
 }
 _NIC = (

@@ -88,10 +88,16 @@ def test_none_runs(serve: Serve, tmp_path: Path) -> None:
     assert commandline.run("show", "--path", "/x").status == 2
 
 
-@pytest.mark.parametrize("answer", ["", "half", "half\nok", "half\n"])
-def test_an_answer_that_is_cut_off(serve: Serve, tmp_path: Path, answer: str) -> None:
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ("", "closed the connection"),
+        *((answer, "cut off") for answer in ("half", "half\nok", "half\n")),
+    ],
+)
+def test_an_answer_that_is_cut_off(serve: Serve, tmp_path: Path, answer: str, why: str) -> None:
     serve("ha", {"show": answer})
-    with pytest.raises(controlsocket.Unanswered, match="cut off"):
+    with pytest.raises(controlsocket.Unanswered, match=why):
         controlsocket.ask(tmp_path / "ha", "show")
 
 

@@ -58,8 +58,7 @@ static bool is_outsourced(const struct net *net, const struct socket *sock)
 	const struct sock *sk = sock->sk;
 	const struct vmrpc_native *native = vmrpc_native(sk->sk_family);
 
-	if (!net_eq(net, &init_net) &&
-	    (sk->sk_family != PF_INET || !vmrpc_netns_is_served(net)))
+	if (!vmrpc_netns_is_served(net))
 		return false;
 	return (sock->type == SOCK_STREAM && sock->ops == native->stream &&
 		sk->sk_protocol == IPPROTO_TCP) ||

@@ -93,7 +93,8 @@ def world() -> Iterator[Lab]:
 @pytest.fixture(scope="module", params=kernels(kernel.OLDEST))
 def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
     """A guest with two namespaces, one and two, on a bridge."""
-    with world.guest(request.param, packages=("nftables",)) as running:
+    device = world.device(ipv6="on")
+    with world.guest(request.param, device=device, packages=("nftables",)) as running:
         running.run(_BRIDGE)
         yield running
 
@@ -134,6 +135,39 @@ s = udp(); s.sendto(b'bye', (peer(), 7)); print(s.recv(9).decode(), s.getsocknam
     assert said == "hello 172.17.0.2 remote\nbye 0.0.0.0 both"
     ping = guest.run([*enter, "ping", "-c1", "peer.test"]).stdout
     assert "1 received" in ping or "1 packets received" in ping, ping
+
+
+def test_outside_is_reached_by_mapped_addresses(guest: Guest) -> None:
+    """Sockets of AF_INET6, as Java's; those of IPv6 alone have no way out."""
+    said = _in(
+        guest,
+        "one",
+        """
+to = '::ffff:' + peer(), 7
+s = socket.socket(socket.AF_INET6); s.connect(to)
+print(echoed(s), s.getsockname()[0], s.getpeername() == (*to, 0, 0), *own(s))
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM); s.bind(('::', 5300)); s.settimeout(60)
+s.sendto(b'bye', to); print(s.recv(9).decode(), s.getsockname()[:2], *own(s))
+s.connect(to); print(echoed(s), s.getsockname()[:2], *own(s))
+l = socket.socket(socket.AF_INET6); l.bind(('::', 5300)); l.listen()
+c = socket.create_connection(('127.0.0.1', 5300)); a = l.accept()[0]
+c.send(b'in'); print(a.recv(9))
+s = socket.socket(socket.AF_INET6); s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+for address in to, ('2001:db8:1::2', 7):
+    try:
+        s.connect(address)
+    except OSError as error:
+        print(errno.errorcode[error.errno])
+""",
+    )
+    assert said.splitlines() == [
+        "hello ::ffff:172.17.0.2 True remote",
+        "bye ('::', 5300) both",
+        "hello ('::ffff:172.17.0.2', 5300) remote",
+        "b'in'",
+        "ENETUNREACH",
+        "ENETUNREACH",
+    ]
 
 
 def test_a_chosen_port_is_the_namespaces_own(guest: Guest) -> None:

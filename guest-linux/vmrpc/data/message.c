@@ -97,8 +97,8 @@ static bool control_counts(const struct vmrpc_sock *vs,
 {
 	int level = vmrpc_sk_is_inet6(vs->sk) ? SOL_IPV6 : SOL_IP;
 
-	if (vmrpc_sock_is_contained(vs) && cmsg->cmsg_level == SOL_IP &&
-	    cmsg->cmsg_type == IP_PKTINFO)
+	if (vmrpc_sock_is_contained(vs) && cmsg->cmsg_level == level &&
+	    cmsg->cmsg_type == (level == SOL_IP ? IP_PKTINFO : IPV6_PKTINFO))
 		return false;
 	return vs->sk->sk_type == SOCK_DGRAM &&
 	       (cmsg->cmsg_level == level || cmsg->cmsg_level == SOL_UDP);

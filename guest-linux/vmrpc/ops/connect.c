@@ -172,7 +172,7 @@ static int connect_start(struct socket *sock, struct vmrpc_sock *vs,
 	if (to.family != vs->sk->sk_family)
 		return -EAFNOSUPPORT;
 	if (vmrpc_sock_is_contained(vs)) {
-		if (vmrpc_netns_is_native(vs, &to.in)) {
+		if (vmrpc_netns_is_native(vs, &to)) {
 			vmrpc_host_close(vs);
 			return VMRPC_USE_NATIVE;
 		}

@@ -320,7 +320,7 @@ bool vmrpc_peer_is_native(struct vmrpc_sock *vs, const union vmrpc_name *to)
 	__be32 addr;
 
 	if (vmrpc_sock_is_contained(vs))
-		return vmrpc_netns_is_native(vs, &to->in);
+		return vmrpc_netns_is_native(vs, to);
 	if (vmrpc_addr_get4(to, &addr) && ipv4_is_multicast(addr))
 		return vmrpc_group_is_native(vs, addr);
 	return vmrpc_addr_is_native(vs, to);

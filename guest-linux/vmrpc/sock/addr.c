@@ -256,10 +256,11 @@ int vmrpc_addr_chosen_device(const struct vmrpc_sock *vs)
 }
 
 /**
- * vmrpc_addr_chosen_source - the address that the program has bound it to
- * @vs: a socket of AF_INET
+ * vmrpc_addr_chosen_source - the IPv4 address that the program has bound it to
+ * @vs: the socket
  *
- * 0: none.
+ * 0: none.  One that is bound to an IPv6 address has one of loopback, as Linux
+ * sets it.
  */
 __be32 vmrpc_addr_chosen_source(const struct vmrpc_sock *vs)
 {

@@ -21,7 +21,7 @@
  * machine: bind() and listen() are native, and the host chooses the port that
  * the peer sees.  The program sees its own address, as behind masquerading.
  *
- * All this is of AF_INET: sockets of AF_INET6 are native there.
+ * All this is of IPv4, which sockets of AF_INET6 reach by IPv4-mapped addresses.
  *
  * A socket belongs to the namespace that it was made in, wherever the task is.
  * It keeps that namespace, even if all its interfaces have gone.
@@ -278,16 +278,7 @@ static u64 way_of(const struct sockaddr_in *to)
 	       (u32)(__force u16)to->sin_port << 16 | (u16)(jiffies / HZ);
 }
 
-/**
- * vmrpc_netns_is_native - is a destination reached without the host?
- * @vs: a socket of another namespace; its interface and mark are used for the
- *      route
- * @to: destination
- *
- * If it is not, the address of the namespace that packets would have is
- * remembered for vmrpc_netns_name().
- */
-bool vmrpc_netns_is_native(struct vmrpc_sock *vs, const struct sockaddr_in *to)
+static bool is_native4(struct vmrpc_sock *vs, const struct sockaddr_in *to)
 {
 	bool dgram = vs->sk->sk_type == SOCK_DGRAM;
 	struct flowi4 fl4 = {
@@ -325,6 +316,30 @@ bool vmrpc_netns_is_native(struct vmrpc_sock *vs, const struct sockaddr_in *to)
 }
 
 /**
+ * vmrpc_netns_is_native - is a destination reached without the host?
+ * @vs: a socket of another namespace; its interface and mark are used for the
+ *      route
+ * @to: destination
+ *
+ * If it is not, the address of the namespace that packets would have is
+ * remembered for vmrpc_netns_name().
+ */
+bool vmrpc_netns_is_native(struct vmrpc_sock *vs, const union vmrpc_name *to)
+{
+	struct sockaddr_in to4 = {
+		.sin_family = AF_INET,
+		.sin_port = to->in.sin_port,
+	};
+
+	/* With IPV6_V6ONLY, the native side returns the error. */
+	if (!vmrpc_addr_get4(to, &to4.sin_addr.s_addr) ||
+	    (vmrpc_sk_is_inet6(vs->sk) &&
+	     (vmrpc_sk_is_ping(vs->sk) || ipv6_only_sock(vs->sk))))
+		return true;
+	return is_native4(vs, &to4);
+}
+
+/**
  * vmrpc_netns_name - show a program of another namespace its own address
  * @vs: any socket
  * @name: address and port of its host socket; changed unless the socket belongs
@@ -339,7 +354,9 @@ void vmrpc_netns_name(const struct vmrpc_sock *vs, union vmrpc_name *name)
 
 	if (!vmrpc_sock_is_contained(vs))
 		return;
-	if (source)
+	if (source && vmrpc_sk_is_inet6(vs->sk))
+		ipv6_addr_set_v4mapped(source, &name->in6.sin6_addr);
+	else if (source)
 		name->in.sin_addr.s_addr = source;
 	if (port)
 		name->in.sin_port = htons(port);

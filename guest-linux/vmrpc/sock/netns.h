@@ -8,7 +8,7 @@
 #include "sock/sock.h"
 
 bool vmrpc_netns_is_served(const struct net *net);
-bool vmrpc_netns_is_native(struct vmrpc_sock *vs, const struct sockaddr_in *to);
+bool vmrpc_netns_is_native(struct vmrpc_sock *vs, const union vmrpc_name *to);
 void vmrpc_netns_name(const struct vmrpc_sock *vs, union vmrpc_name *name);
 
 #endif /* VMRPC_NETNS_H */

@@ -79,8 +79,8 @@ class Many:
             qmp.close()
 
     def end(self) -> None:
-        """End them as a user does, with Ctrl-C."""
-        self.child.send_signal(signal.SIGINT)
+        """End them as a user does; who runs tests in the background has SIGINT ignored."""
+        self.child.send_signal(signal.SIGTERM)
         self.child.wait(wait.PATIENCE)
 
 

@@ -98,7 +98,7 @@ bool base_log_set_level(const char *name)
 
 /* --- lines that others can cause ------------------------------------------ */
 
-/* What "until" has for the time 0, so that zero is long before a clock begins. */
+/* "until" of the time 0: a zero lies long before any clock begins. */
 #define LOG_TIME_ZERO ((int64_t)1 << 62)
 
 static bool log_take(BaseLogLimit *limit, const BaseLogRate *rate, int64_t now)

@@ -11,10 +11,10 @@
  * changed.  PF_INET6 is the same, if the device takes its sockets.
  *
  * Our create function first makes a native socket, in every case, by the
- * kernel's own inet_create() or inet6_create() (native/native.c).  TCP, UDP and ping sockets of
- * programs then get our operations on top (struct vmrpc_sock).  All others (raw,
- * SCTP, most sockets of the kernel) stay native.  For what the host serves in
- * other namespaces than the first, see sock/netns.c; of AF_INET6 it is nothing.
+ * kernel's own inet_create() or inet6_create() (native/native.c).  TCP, UDP
+ * and ping sockets of programs then get our operations on top (struct
+ * vmrpc_sock).  All others (raw, SCTP, most sockets of the kernel) stay native.
+ * sock/netns.c says what the host serves in other namespaces than the first.
  * So every operation within the guest is a call
  * of the native operation on the native sock, which is always there.
  *

@@ -261,7 +261,6 @@ def _first(bed: Bed) -> None:
         if first.running is not None:
             first.stop()
             first.table.unlink()
-            (first.folder / "status.json").unlink()
         before, began = bed.octets(first.space), time.monotonic()
         first.start()
         _until(first, lambda: _has(first, ENTRIES))

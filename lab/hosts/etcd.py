@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from vmmnet import controlsocket
 from vmmnet.hostvlan.table.table import Table, TableDamaged
 from vmmnet.values import mac as macs
 
@@ -133,7 +134,7 @@ class Agent:
         """Start it."""
         words: list[str | Path] = [*VMMNET, "agent", *self.store, "--host", self.name]
         words += ["--table", self.table]
-        words += ["--ports", self.ports, "--status", self.folder / "status.json"]
+        words += ["--ports", self.ports, "--control", self.folder / "control"]
         words += ["--metrics", f"127.0.0.1:{self.metrics_port}"]
         env = ENVIRONMENT | ({"NOTIFY_SOCKET": str(self.notify)} if self.notify else {})
         with (self.folder / "log").open("ab") as log:
@@ -177,9 +178,11 @@ class Agent:
             return None
 
     def status(self) -> dict[str, Any]:
-        """The contents of its status file."""
+        """What it shows of itself; nothing while it does not run."""
         try:
-            found: dict[str, Any] = json.loads((self.folder / "status.json").read_text())
-        except FileNotFoundError:
+            found: dict[str, Any] = json.loads(
+                controlsocket.ask(self.folder / "control", "show json")
+            )
+        except controlsocket.Unanswered:
             return {}
         return found

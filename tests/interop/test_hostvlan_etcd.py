@@ -102,7 +102,7 @@ class Agent(bed.Agent):
             ) from error
 
     def until_state(self, state: str) -> None:
-        """Wait until its status file says so."""
+        """Wait until it says so."""
         wait.until(lambda: self.status().get("state") == state, f"{self.name} is {state}")
 
     def until_proven(self) -> None:
@@ -344,7 +344,7 @@ def test_check_finds_what_others_have_broken(world: World) -> None:
 )
 def test_mistakes_are_explained(world: World, url: str, complaint: str) -> None:
     with inside(world.space):
-        other = metrics.Server(("127.0.0.1", 80), list)
+        other = metrics.Server(("127.0.0.1", 80), str)
     done = hostvlan(world.space, "list", "--store", url)
     other.close()
     assert done.returncode == 1

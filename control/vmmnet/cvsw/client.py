@@ -22,6 +22,11 @@ def default_path() -> Path:
     return Path(os.environ.get(VARIABLE) or DEFAULT)
 
 
+def nobody(path: Path) -> str:
+    """What to say if nothing listens at a path."""
+    return f"no controller answers at {path}: is 'vmmnet cvsw run' running there?"
+
+
 class _Connection(http.client.HTTPConnection):
     def __init__(self, path: Path, timeout: float) -> None:
         super().__init__("localhost", timeout=timeout)
@@ -49,9 +54,7 @@ class Client:
             answer = connection.getresponse()
             value = json.loads(answer.read())
         except (FileNotFoundError, ConnectionRefusedError):
-            raise Refused(
-                f"no controller answers at {self._path}: is 'vmmnet cvsw run' running there?"
-            ) from None
+            raise Refused(nobody(self._path)) from None
         except (OSError, ValueError, http.client.HTTPException) as error:
             raise Refused(f"{self._path}: {error}") from None
         finally:

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from vmmnet import controlsocket
+from vmmnet import controlsocket, log
 from vmmnet.command import output
 from vmmnet.command.parser import Parser, subcommand
 from vmmnet.command.status import Refused, Status, UsageError, carry_out, refuse
@@ -24,20 +24,16 @@ Without a name, ask every daemon that runs here.
   vmmnet show ha --json        the bindings of the home agent, for programs
 """
 _METRICS = """\
-Print the counters of vmmnet-hostd, vmmnet-ha or vmmnet-dnsd in Prometheus' text
-format; without a name, those of all that run here. The controller of CVSW and
-the agent of HostVLAN serve theirs over HTTP.
+Print the counters of a daemon of this host in Prometheus' text format; without
+a name, those of all that run here.
 """
 _LOG = """\
-Print how much vmmnet-hostd, vmmnet-ha or vmmnet-dnsd write to their log, or
-change it while they run.
+Print how much a daemon of this host writes to its log, or change it while it
+runs.
 
   vmmnet log                   the level of each
   vmmnet log dnsd debug        have one of them tell more, until it is restarted
 """
-#: Daemons without a control socket
-_PYTHON = ("cvsw", "hostvlan")
-_LEVELS = ("error", "warning", "notice", "debug")
 
 
 def add_commands(rooms: argparse._SubParsersAction[Parser]) -> None:
@@ -58,7 +54,7 @@ def add_commands(rooms: argparse._SubParsersAction[Parser]) -> None:
             help=listed,
         )
         if run is run_log:
-            parser.add_argument("level", metavar="LEVEL", nargs="?", choices=_LEVELS)
+            parser.add_argument("level", metavar="LEVEL", nargs="?", choices=log.LEVELS)
         parser.add_argument(
             "--path", metavar="PATH", type=Path, help="its socket, if it is not the default one"
         )
@@ -72,10 +68,8 @@ def execute(given: argparse.Namespace) -> int:
         return refuse(given, given.parser.prog.rpartition(" ")[2], str(error))
 
 
-def _asked(
-    given: argparse.Namespace, ask: Callable[[Daemon, Path], Any]
-) -> Iterator[tuple[Daemon, Any]]:
-    """Those that run, or the one that is named, each with its answer.
+def _asked(given: argparse.Namespace, request: str) -> Iterator[tuple[Daemon, str]]:
+    """Those that run, or the one that is named, each with its answer to a request.
 
     One of several that does not answer is told on standard error.  Raises Refused.
     """
@@ -84,14 +78,13 @@ def _asked(
         raise UsageError("--path needs the name of a daemon")
     running = 0
     for each in named or DAEMONS:
-        path = given.path or each.path
         try:
-            answer = ask(each, path)
+            answer = controlsocket.ask(given.path or each.path, request)
         except NotRunning as error:
             if named:
                 raise Refused(f"{each.name} does not run: {error}") from None
             continue
-        except (Unanswered, controlsocket.Refused, Refused) as error:
+        except (Unanswered, controlsocket.Refused) as error:
             if named:
                 raise Refused(f"{each.name}: {error}") from None
             output.say(f"vmmnet {given.parser.prog.rpartition(' ')[2]}: {each.name}: {error}")
@@ -105,12 +98,10 @@ def _asked(
 def run_show(given: argparse.Namespace) -> int:
     """``show [DAEMON]``."""
     if given.json:
-        answers = {
-            each.name: value for each, value in _asked(given, lambda each, path: each.value(path))
-        }
+        answers = {each.name: json.loads(text) for each, text in _asked(given, "show json")}
         output.print_json(answers[given.daemon] if given.daemon else answers)
         return Status.DONE
-    for each, text in _asked(given, lambda each, path: each.text(path)):
+    for each, text in _asked(given, "show"):
         if given.daemon:
             print(text, end="")
         else:
@@ -121,10 +112,7 @@ def run_show(given: argparse.Namespace) -> int:
 
 def run_metrics(given: argparse.Namespace) -> int:
     """``metrics [DAEMON]``."""
-    if given.daemon in _PYTHON:
-        raise Refused(f"{given.daemon} serves its metrics over HTTP")
-    asked = _asked(given, lambda each, path: each.metrics(path))
-    texts = {each.name: text for each, text in asked if text is not None}
+    texts = {each.name: text for each, text in _asked(given, "metrics")}
     if given.json:
         output.print_json(texts)
     else:
@@ -134,10 +122,8 @@ def run_metrics(given: argparse.Namespace) -> int:
 
 def run_log(given: argparse.Namespace) -> int:
     """``log [DAEMON [LEVEL]]``."""
-    if given.daemon in _PYTHON:
-        raise Refused(f"{given.daemon} logs all that it has to tell")
-    asked = _asked(given, lambda each, path: each.log(path, given.level))
-    levels = {each.name: text.split()[-1] for each, text in asked if text is not None}
+    asked = _asked(given, f"log {given.level}" if given.level else "log")
+    levels = {each.name: text.split()[-1] for each, text in asked}
     if given.json:
         output.print_json(levels)
     else:

@@ -325,18 +325,26 @@ static int host_get(struct vmrpc_sock *vs, int level, int name,
 		    char __user *optval, int __user *optlen)
 {
 	u8 value[VMRPC_OPTVAL_LONG_MAX];
-	int len;
+	int len, whole;
 
 	/* The device's getopt_max is one of the two. */
 	BUILD_BUG_ON(sizeof(value) < VMRPC_OPTVAL_MAX);
+	BUILD_BUG_ON(sizeof(value) < sizeof(struct tcp_info));
 	if (get_user(len, optlen))
 		return -EFAULT;
 	if (len < 0)
 		return -EINVAL;
+	whole = level == IPPROTO_TCP && name == TCP_INFO ?
+		min_t(int, len, sizeof(struct tcp_info)) : 0;
 	len = vmrpc_ask_getopt(vs, level, name, value,
 			       min_t(int, len, value_max(vs, level, name)));
 	if (len < 0)
 		return len;
+	/* The struct of an older host is shorter. */
+	if (len < whole) {
+		memset(value + len, 0, whole - len);
+		len = whole;
+	}
 	if (put_user(len, optlen) || copy_to_user(optval, value, len))
 		return -EFAULT;
 	return 0;

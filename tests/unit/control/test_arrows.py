@@ -17,8 +17,8 @@ USERS = {
     # A tenant's LNID is HostVLAN's; 'cvsw lnids' writes the file for 'hostvlan import'.
     "cvsw/plan/command": {"hostvlan/table/entry", "hostvlan/table/exchange"},
     "cvsw/plan/read": {"hostvlan/table/lnid"},
-    # 'vmmnet show' asks the controller, and reads what the agent writes.
-    "daemons/known": {"cvsw/ask", "cvsw/client", "hostvlan/command/agent"},
+    # 'vmmnet show' knows where each is asked.
+    "daemons/known": {"cvsw/client", "hostvlan/command/agent"},
     # '--print-domain' writes the element of libvirt's room, and checks its address.
     "guestimage/command": {"libvirt/values"},
     "guestimage/domain": {"libvirt/names"},

@@ -22,6 +22,7 @@ from lab.cvsw import plans as cvsw_plans
 from lab.cvsw.nics import SimNic
 from lab.cvsw.switch import Switch, expected_flows
 from lab.packages import certificates, wheels
+from vmmnet import controlsocket
 from vmmnet.cvsw.plan.model import Plan
 from vmmnet.cvsw.plan.read import read
 
@@ -500,12 +501,32 @@ def test_secrets(tmp_path: Path, file: Path, plan: Plan) -> None:
                 assert repr(key) not in said
 
 
+def test_control_socket(tmp_path: Path, file: Path, plan: Plan) -> None:
+    """The socket of commands answers what each daemon answers, too."""
+    with running(tmp_path, str(file)) as daemon:
+        switch = Switch(("127.0.0.1", daemon.wait()), 4)
+        with contextlib.closing(switch):
+            populate(switch, plan)
+            switch.until(daemon.are_ready, "all NICs are programmed")
+            path = tmp_path / "cvsw.sock"
+            assert controlsocket.ask(path, "show") == daemon.ask("show").out
+            assert json.loads(controlsocket.ask(path, "show json")) == daemon.json("show")
+            numbers = controlsocket.ask(path, "metrics")
+        ready = len(daemon.json("show")["nics"])
+        assert f'vmmnet_cvsw_nics{{state="ready"}} {ready}.0\n' in numbers
+        assert "vmmnet_cvsw_switches 1.0\n" in numbers
+        assert "vmmnet_cvsw_flows_set_total " in numbers
+        assert controlsocket.ask(path, "log") == "log level notice\n"
+        with pytest.raises(controlsocket.Refused, match="is no request"):
+            controlsocket.ask(path, "log level notice")
+
+
 def test_two_daemons(tmp_path: Path, file: Path) -> None:
     """The second one reports the conflict."""
     with running(tmp_path, str(file)):
         other = Daemon(tmp_path, str(file))
         assert other.process.wait(wait.PATIENCE) == 1
-        assert "another controller answers there" in other.log.read_text()
+        assert "another daemon answers there" in other.log.read_text()
 
 
 def test_tls_files(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import base64
 import copy
-import json
 import queue
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -229,8 +228,7 @@ def settings(memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     memory.change(KEYS.assigned(HOST, A), b"")
     store = replace(parse_url("etcd://127.0.0.1/t"), timeout=0.02)
     folder = tmp_path / "ports"
-    status = tmp_path / "status"
-    return Settings(store, HOST, tmp_path / "table", folder, status=status, times=TIMES)
+    return Settings(store, HOST, tmp_path / "table", folder, times=TIMES)
 
 
 def agent_of(settings: Settings, memory: Memory) -> Agent:
@@ -258,13 +256,11 @@ def until(agent: Agent, done: Callable[[], object]) -> None:
 
 
 def numbers_of(agent: Agent) -> dict[str, float]:
-    return {each.name: each.value for each in agent.status.metrics()}
+    return {each.name: each.value for each in agent.status.numbers()}
 
 
 def status_of(agent: Agent) -> dict[str, object]:
-    assert agent.settings.status is not None
-    found: dict[str, object] = json.loads(agent.settings.status.read_text())
-    return found
+    return agent.status.value()
 
 
 def macs_in(agent: Agent) -> set[int]:
@@ -389,27 +385,6 @@ def test_a_table_is_written_later_also_without_the_store(
     until(agent, lambda: not agent.writer.is_behind)
     assert not agent.link.is_following
     assert macs_in(agent) == {A, B, C}
-
-
-def test_a_status_that_could_not_be_written_is_written_later(
-    settings: Settings, memory: Memory, tmp_path: Path
-) -> None:
-    """Also when it has not changed since."""
-    folder = tmp_path / "run"
-    agent = agent_of(replace(settings, status=folder / "status"), memory)
-    until(agent, lambda: is_told(agent, memory))
-    folder.mkdir()
-    until(agent, (folder / "status").exists)
-    assert status_of(agent)["state"] == "following"
-
-
-def test_a_status_that_was_removed_is_written_again(agent: Agent, memory: Memory) -> None:
-    """Also when it has not changed since, as others may empty /run."""
-    file = agent.settings.status
-    assert file is not None
-    until(agent, lambda: is_told(agent, memory) and file.exists())
-    file.unlink()
-    until(agent, file.exists)
 
 
 def test_a_folder_that_names_no_port_any_more_is_told(
@@ -610,7 +585,7 @@ def test_a_store_that_was_only_lost_is_not_read_again(agent: Agent, memory: Memo
 
 def test_the_link_goes_only_from_state_to_state(caplog: pytest.LogCaptureFixture) -> None:
     """And says so; a link that was not opened cannot follow, nor be lost."""
-    caplog.set_level("DEBUG")
+    caplog.set_level("DEBUG", "vmmnet")
     link = Link(TIMES)
     for step in (link.follow, lambda: link.lose(FAILURES[0])):
         with pytest.raises(RuntimeError, match="goes from LOST"):

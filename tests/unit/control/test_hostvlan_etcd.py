@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 import pytest
 from lab.base import wait
 from lab.packages import certificates
+from vmmnet import metrics
 from vmmnet.etcd.client import Client, Event, KeyValue, Range, Watched
 from vmmnet.etcd.errors import StoreError, Uncertain, Unreachable
 from vmmnet.etcd.place import parse_url
@@ -49,7 +50,7 @@ from vmmnet.hostvlan.etcd.keys import (
 from vmmnet.hostvlan.etcd.mirror import Mirror
 from vmmnet.hostvlan.etcd.report import Report
 from vmmnet.hostvlan.etcd.store import EtcdStore
-from vmmnet.hostvlan.host import hostports, metrics, portmetrics, ports
+from vmmnet.hostvlan.host import hostports, portmetrics, ports
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.values import hostname
 
@@ -763,8 +764,8 @@ def test_a_folder_of_ports_that_cannot_be_watched_is_looked_at_again(tmp_path: P
 
 
 def test_numbers_are_in_the_format_of_prometheus() -> None:
-    found = metrics.text([metrics.Metric("entries", "MACs.", 1048577)])
-    assert found.decode() == (
+    found = metrics.text("vmmnet_hostvlan_", [metrics.Metric("entries", "MACs.", 1048577)])
+    assert found == (
         "# HELP vmmnet_hostvlan_entries MACs.\n"
         "# TYPE vmmnet_hostvlan_entries gauge\n"
         "vmmnet_hostvlan_entries 1.048577e+06\n"
@@ -773,13 +774,14 @@ def test_numbers_are_in_the_format_of_prometheus() -> None:
 
 def test_numbers_with_labels_are_together() -> None:
     found = metrics.text(
+        "vmmnet_hostvlan_",
         [
             metrics.Metric("x_total", "Xs.", 1, {"port": 'a"b\\c\nd', "mac": ""}),
             metrics.Metric("y", "Ys.", 5),
             metrics.Metric("x_total", "Xs.", 2, {"port": "e", "mac": "f"}),
-        ]
+        ],
     )
-    assert found.decode() == (
+    assert found == (
         "# HELP vmmnet_hostvlan_x_total Xs.\n"
         "# TYPE vmmnet_hostvlan_x_total counter\n"
         'vmmnet_hostvlan_x_total{mac="",port="a\\"b\\\\c\\nd"} 1.0\n'

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""REST over a UNIX socket: HTTP/1.1, JSON, one request a connection.
+"""The daemon's UNIX socket: its control socket (docs/control.md), and REST.
+
+REST is HTTP/1.1, JSON, one request a connection.
 
     GET  /nics  /nics/MAC  /nics/MAC/flows  /switches  /plan  /controllers
     GET  /events  /nics/MAC/events    ?since=N: those after a former ``last``
@@ -16,8 +18,6 @@ import asyncio
 import contextlib
 import inspect
 import json
-import os
-import socket
 import time
 import urllib.parse
 from collections.abc import AsyncIterator, Callable
@@ -25,10 +25,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vmmnet import controlserver
+
 from ..plan.read import BadPlan, read
 from . import report
 from .keeper import File
 from .say import say
+from .told import Told
 
 if TYPE_CHECKING:
     from .controller import Controller
@@ -36,8 +39,6 @@ if TYPE_CHECKING:
 
 _HEAD_MAX, _BODY_MAX = 8192, 65536
 _PATIENCE = 10.0
-#: Seconds between two looks whether the socket is there.
-_LOOK_EVERY = 1.0
 _REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed"}
 
 
@@ -51,81 +52,31 @@ class _Fault(Exception):
 
 @contextlib.asynccontextmanager
 async def serving(path: Path, controller: Controller) -> AsyncIterator[None]:
-    """Serve a socket that only its owner may use, and make it again if others remove it.
-
-    Raises OSError.
-    """
-    server = await _begin(path, controller)
-
-    async def keep() -> None:
-        nonlocal server
-        told = ""
-        while True:
-            await asyncio.sleep(_LOOK_EVERY)
-            if path.exists():
-                continue
-            try:
-                again = await _begin(path, controller)
-            except OSError as error:
-                why = error.strerror or str(error)
-                if why != told:
-                    say(f"--socket {path} was removed: {why}")
-                told = why
-                continue
-            server.close()
-            server, told = again, ""
-            say(f"--socket {path} was removed: it is there again")
-
-    keeping = asyncio.create_task(keep())
-    try:
-        yield
-    finally:
-        keeping.cancel()
-        server.close()
-        await server.wait_closed()
-        path.unlink(missing_ok=True)
-
-
-async def _begin(path: Path, controller: Controller) -> asyncio.Server:
-    """Listen. Raises OSError."""
-    _make_room(path)
-    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    before = os.umask(0o177)
-    try:
-        made.bind(str(path))
-    except OSError:
-        made.close()
-        raise
-    finally:
-        os.umask(before)
+    """Serve a socket that only its owner may use.  Raises OSError."""
+    told = Told(controller)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
-            await _serve(controller, reader, writer)
-        writer.close()
-
-    return await asyncio.start_unix_server(serve, sock=made, limit=_HEAD_MAX)
-
-
-def _make_room(path: Path) -> None:
-    """Remove the socket of a dead daemon; keep one that answers."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
-            probe.connect(str(path))
-        except FileNotFoundError:
+            line = await controlserver.line_of(reader)
+        except ValueError:
+            writer.write(controlserver.too_long())
             return
-        except ConnectionRefusedError:
-            path.unlink()
-            return
-    raise OSError(0, "another controller answers there")
+        if line.split(b" ")[0].strip().decode("latin-1") in controlserver.WORDS:
+            await controlserver.converse(told, line, reader, writer)
+        else:
+            await _serve(controller, line, reader, writer)
+
+    async with controlserver.listening(path, 0o600, serve, lambda text: say(f"--socket {text}")):
+        yield
 
 
 async def _serve(
-    controller: Controller, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    controller: Controller, line: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
+    """Answer a request of HTTP that begins with a line."""
     try:
         async with asyncio.timeout(_PATIENCE):
-            method, path, body = await _request(reader)
+            method, path, body = await _request(line, reader)
         status, value = 200, await _answer(controller, method, path, body)
     except (BadPlan, ValueError) as error:
         status, value = 400, {"error": str(error)}
@@ -140,17 +91,21 @@ async def _serve(
     await writer.drain()
 
 
-async def _request(reader: asyncio.StreamReader) -> tuple[str, str, bytes]:
-    try:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-    except asyncio.LimitOverrunError:
-        raise _Fault(400, f"a request's head has at most {_HEAD_MAX} octets") from None
+async def _request(first: bytes, reader: asyncio.StreamReader) -> tuple[str, str, bytes]:
+    lines = [first]
+    while lines[-1] not in (b"\r\n", b"\n"):
+        lines.append(await reader.readline())
+        if not lines[-1]:
+            raise asyncio.IncompleteReadError(b"".join(lines), None)
+        if sum(map(len, lines)) > _HEAD_MAX:
+            raise _Fault(400, f"a request's head has at most {_HEAD_MAX} octets")
+    head = [line.decode("latin-1").rstrip("\r\n") for line in lines]
     words = head[0].split()
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
         raise _Fault(400, f"'{head[0]}' is no request of HTTP/1.1")
     length = 0
-    for line in head[1:]:
-        name, _, value = line.partition(":")
+    for each in head[1:]:
+        name, _, value = each.partition(":")
         if name.lower() == "content-length":
             length = int(value) if value.strip().isdigit() else _BODY_MAX + 1
     if length > _BODY_MAX:

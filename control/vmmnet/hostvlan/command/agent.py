@@ -15,7 +15,7 @@ from vmmnet.values import hostname, mac
 from ..host import hostports
 from . import options
 
-STATUS = Path("/run/vmmnet/hostvlan-agent.json")
+CONTROL = Path("/run/vmmnet/hostvlan.sock")
 
 
 def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
@@ -52,11 +52,11 @@ def add_command(subparsers: argparse._SubParsersAction[Parser]) -> None:
         help="a port that is always here; can be given several times",
     )
     parser.add_argument(
-        "--status",
-        metavar="FILE",
+        "--control",
+        metavar="PATH",
         type=Path,
-        default=STATUS,
-        help="its status in JSON (default: %(default)s)",
+        default=CONTROL,
+        help="the socket at which 'vmmnet show hostvlan' asks (default: %(default)s)",
     )
     parser.add_argument(
         "--metrics",
@@ -110,7 +110,7 @@ def run(given: argparse.Namespace) -> NoReturn:
         table=options.table_path(given).absolute(),
         folder=given.ports,
         fixed=frozenset(given.port),
-        status=given.status,
+        control=given.control,
         metrics=given.metrics,
         qmp=given.qmp,
     )

@@ -12,7 +12,7 @@ what differs in the table.  The table is never emptied, so that no frame passes 
 dropped by mistake for a moment.
 
 The table in the file stays in force without the agent and without etcd.  When etcd is
-lost, the agent says so once in its log, and in its status file and its metrics, and it
+lost, the agent says so once in its log, and in what it shows and counts, and it
 tries again without end.  A prefix without a table is an error, not an empty table: it
 changes nothing.
 
@@ -51,7 +51,7 @@ is the loop, and what one part has to do for another one.
 
 One thread does all of this work.  Another one keeps HostVLAN in eBPF on the interfaces
 (see ``hooks``).  The other threads only wait, for messages of a watch, for changes in
-the folder of ports, or for Prometheus, and pass on what they receive.
+the folder of ports, or for those who ask, and pass on what they receive.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
-from vmmnet import service
+from vmmnet import controlserver, service
 from vmmnet.etcd.client import Client
 from vmmnet.etcd.errors import Compacted, StoreError, Unreachable
 from vmmnet.values import mac as macs
@@ -76,7 +76,6 @@ from .follower import Follower, Message
 from .hooks import Hooks
 from .journal import Journal, log
 from .link import Link, State
-from .portmetrics import PortNumbers
 from .reporter import Reporter
 from .settings import Settings
 from .status import Status
@@ -120,7 +119,6 @@ class Agent:
             self.writer,
             self.reporter,
             self.hooks,
-            self._journal,
         )
 
     def _errors(self) -> tuple[str, ...]:
@@ -135,11 +133,13 @@ class Agent:
         with contextlib.ExitStack() as stack:
             stack.callback(self._client.close)
             if self.settings.metrics is not None:
-                ports = PortNumbers(self.settings.qmp)
-                server = metrics.Server(
-                    self.settings.metrics, lambda: [*self.status.metrics(), *ports.read()]
-                )
+                server = metrics.Server(self.settings.metrics, self.status.metrics)
                 stack.callback(server.close)
+            if self.settings.control is not None:
+                asked = controlserver.Background(
+                    self.settings.control, 0o666, self.status, lambda text: log(f"--control {text}")
+                )
+                stack.callback(asked.close)
             self._keep_table(stack)
             self._make_folder()
             folder = hostports.PortsFolder(
@@ -208,7 +208,7 @@ class Agent:
         self.reporter.note_progress()
         if self.link.is_following and now >= self.reporter.send_at:
             self._guarded(self.reporter.send)
-        self.status.write()
+        self.status.note()
 
     def _keep_table(self, stack: contextlib.ExitStack) -> None:
         """Let commands know that this agent keeps the table."""

@@ -6,12 +6,12 @@ from __future__ import annotations
 from vmmnet.log import say
 
 # The errors on these topics are in the report while they last.
-_LASTING = ("table", "twin", "folder", "status")
+_LASTING = ("table", "twin", "folder")
 
 
-def log(text: str) -> None:
+def log(text: str, level: str = "notice") -> None:
     """Write a line; any thread may call this."""
-    say("vmmnet hostvlan agent", text)
+    say("vmmnet hostvlan agent", text, level)
 
 
 class Journal:
@@ -24,7 +24,7 @@ class Journal:
         """Log an error, unless there is one on the same topic."""
         if topic not in self._said:
             self._said[topic] = text
-            log(text)
+            log(text, "error")
 
     def over(self, topic: str, text: str = "") -> bool:
         """The error on a topic is over: log that, and return whether there was one."""

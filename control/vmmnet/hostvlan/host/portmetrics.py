@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from vmmnet.metrics import Metric
 from vmmnet.values import mac
 
 from . import ports
-from .metrics import Metric
 from .ports import Monitor, Port, PortsError
 
 #: The largest number of ports with metrics of their own; the others are only counted.

@@ -38,7 +38,8 @@ class Settings:
     folder: Path
     #: Ports that are always on this host, in addition to those in the folder.
     fixed: frozenset[int] = frozenset()
-    status: Path | None = None
+    #: Of the control socket; None: there is none.
+    control: Path | None = None
     metrics: tuple[str, int] | None = None
     #: The QMP sockets for the metrics of ports; None: the default ones.
     qmp: Sequence[str] | None = None

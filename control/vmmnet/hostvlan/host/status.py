@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the agent shows of itself on this host: the status file, systemd's line, the metrics."""
+"""What the agent shows of itself on this host: its control socket, systemd's line, the metrics."""
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
 import time
+from typing import Any
 
-from vmmnet import service
+from vmmnet import metrics, service
+from vmmnet.metrics import Metric
 from vmmnet.values import mac as macs
 
 from .follower import Follower
 from .hooks import Hooks
-from .journal import Journal
 from .link import Link
-from .metrics import Metric
+from .portmetrics import PortNumbers
 from .reporter import Reporter
 from .settings import Settings
 from .writer import Writer
+
+_PREFIX = "vmmnet_hostvlan_"
 
 
 def _spell_time(seconds: float) -> str:
@@ -36,15 +36,15 @@ class Status:
         writer: Writer,
         reporter: Reporter,
         hooks: Hooks,
-        journal: Journal,
     ) -> None:
         self._settings, self._link = settings, link
         self._follower, self._writer, self._reporter = follower, writer, reporter
-        self._hooks, self._journal = hooks, journal
-        self._written = ""
+        self._hooks = hooks
+        self._ports = PortNumbers(settings.qmp)
+        self._now: dict[str, Any] = {}
 
-    def write(self) -> None:
-        """Write the status file and tell systemd if the status has changed."""
+    def note(self) -> None:
+        """Note the state for those who ask, and tell systemd if it has changed."""
         settings, link, mirror = self._settings, self._link, self._follower.mirror
         state = {
             "host": settings.host,
@@ -64,30 +64,38 @@ class Status:
             "table_written": not self._writer.is_behind,
             "interface_faults": self._hooks.faults,
         }
-        text = json.dumps(state, indent=1) + "\n"
-        file = settings.status
-        # Others may empty /run.
-        if text == self._written and (file is None or file.exists()):
-            return
-        service.notify(
-            f"STATUS={state['state']}: {len(self._writer.applied)} MACs of {mirror.lnids} LNIDs"
-            f" as of revision {mirror.revision}"
-        )
-        if file is not None:
-            new = file.with_name(f".{file.name}.{os.getpid()}")
-            try:
-                new.write_text(text)
-                new.replace(file)
-                self._journal.over("status")
-            except OSError as error:
-                with contextlib.suppress(OSError):
-                    new.unlink()
-                self._journal.say("status", f"--status {file}: {error.strerror}")
-                return
-        self._written = text
+        if state != self._now:
+            service.notify(
+                f"STATUS={state['state']}: {len(self._writer.applied)} MACs of {mirror.lnids} LNIDs"
+                f" as of revision {mirror.revision}"
+            )
+            self._now = state
 
-    def metrics(self) -> list[Metric]:
-        """The numbers, for Prometheus; called in another thread."""
+    # These are called in other threads.
+
+    def value(self) -> dict[str, Any]:
+        """The state, for programs."""
+        return self._now
+
+    def show(self) -> str:
+        """The same as lines."""
+        now = self._now
+        if not now:
+            return "starting\n"
+        lines = [
+            f"{now['state']} {now['store']} as of revision {now['revision']}",
+            f"table {now['table']}: {now['entries']} MACs of {now['lnids']} LNIDs",
+            f"ports {', '.join(now['ports']) or 'none'}",
+            *([f"error {now['error']}"] if now["error"] else []),
+        ]
+        return "".join(f"{line}\n" for line in lines)
+
+    def metrics(self) -> str:
+        """The numbers of the agent and of its host's ports, for Prometheus."""
+        return metrics.text(_PREFIX, [*self.numbers(), *self._ports.read()])
+
+    def numbers(self) -> list[Metric]:
+        """Those of the agent."""
         link, follower, writer, reporter = self._link, self._follower, self._writer, self._reporter
         mirror = follower.mirror
         return [

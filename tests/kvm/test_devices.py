@@ -12,6 +12,7 @@ import pytest
 from lab.base.net import Network
 from lab.base.rough import ROUGH
 from lab.guest.guest import Guest
+from lab.packages import kernel
 from lab.peers.lab import PAGE, Lab, lab
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
@@ -26,6 +27,7 @@ class Machine:
     before: tuple[str, ...] = ()
     options: str = ""
     append: str = ""
+    kernel: str = kernel.OLDEST
 
 
 #: With the interrupt controllers in the kernel, KVM routes MSIs by itself; split, QEMU gives it the
@@ -39,6 +41,7 @@ MACHINES = {
         ",iommu_platform=on",
         "intel_iommu=on",
     ),
+    "newest": Machine(kernel=kernel.NEWEST),
 }
 
 
@@ -58,6 +61,7 @@ def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
         devices=[*kind.before, device],
         arguments=["-object", "iothread,id=io0", "-action", "reboot=reset"],
         append=kind.append,
+        kernel=kind.kernel,
         ipv6=False,
     ) as running:
         yield running

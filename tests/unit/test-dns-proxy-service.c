@@ -21,9 +21,13 @@ typedef struct Octets {
 #define IPV4HINT    "\0\4\0\4\xc0\0\2\1"
 #define IPV4HINT_2  "\0\4\0\4\xc0\0\2\2"
 #define ECH         "\0\5\0\4\xfe\xd\0\0"
-#define IPV6HINT    "\0\6\0\20\x20\1\xd\xb8\0\0\0\0\0\0\0\0\0\0\0\1"
+#define ADDRESS     "\x20\1\xd\xb8\0\0\0\0\0\0\0\0\0\0\0\1"
+#define IPV6HINT    "\0\6\0\20" ADDRESS
 #define DOHPATH     "\0\7\0\20/dns-query{?dns}"
 #define UNKNOWN     "\xff\0\0\3\0\1\2"
+
+#define LINK_LOCAL  "\xfe\x80\0\0\0\0\0\0\0\0\0\0\0\0\0\1"
+#define PRIVATE     "\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1"
 
 #define CASE(rdata, left) { OCTETS(rdata), OCTETS(left) }
 
@@ -165,6 +169,56 @@ static void test_several(void)
     world_free(w);
 }
 
+/* A guest that uses IPv6 addresses gets the hints that lead somewhere. */
+static void test_ipv6(void)
+{
+    static const struct {
+        Octets rdata, left;
+        const char *resolved;
+    } cases6[] = {
+        { OCTETS(SERVICE ALPN IPV4HINT IPV6HINT),
+          OCTETS(SERVICE ALPN IPV6HINT), "a.example 2001:db8::1 60;" },
+        { OCTETS(SERVICE "\0\0\0\4\0\4\0\6" IPV4HINT IPV6HINT),
+          OCTETS(SERVICE "\0\0\0\2\0\6" IPV6HINT),
+          "a.example 2001:db8::1 60;" },
+        /* link-local, private */
+        { OCTETS(SERVICE "\0\6\0\60" LINK_LOCAL ADDRESS PRIVATE),
+          OCTETS(SERVICE IPV6HINT), "a.example 2001:db8::1 60;" },
+        { OCTETS(SERVICE "\0\0\0\4\0\3\0\6" PORT "\0\6\0\20" LINK_LOCAL),
+          OCTETS(SERVICE "\0\0\0\2\0\3" PORT), "" },
+    };
+    World *w = world_new();
+
+    w->uses_ipv6 = true;
+    for (size_t i = 0; i < G_N_ELEMENTS(cases6); i++) {
+        g_autofree char *left = hex(&cases6[i].left);
+        g_autofree char *expected =
+            g_strdup_printf("a.example 60 65 %s;", left);
+
+        w->resolved[0] = 0;
+        begin_service(w, "a.example", DNS_TYPE_HTTPS);
+        add_service("a.example", DNS_TYPE_HTTPS, &cases6[i].rdata);
+        g_assert_false(answer_of(w, "a.example", DNS_TYPE_HTTPS) &
+                       DNS_FLAG_AD);
+        assert_records(w, expected);
+        g_assert_cmpstr(w->resolved, ==, cases6[i].resolved);
+    }
+    g_assert_cmpstr(w->blocked, ==, "fd00::1, ");
+
+    /* What leads somewhere passes whole; each time, the owner hears of it. */
+    for (int i = 0; i < 2; i++) {
+        w->resolved[0] = 0;
+        begin_service(w, "a.example", DNS_TYPE_HTTPS);
+        add_service("a.example", DNS_TYPE_HTTPS,
+                    &(Octets) OCTETS(SERVICE ALPN IPV6HINT));
+        g_assert_true(answer_of(w, "a.example", DNS_TYPE_HTTPS) &
+                      DNS_FLAG_AD);
+        g_assert_cmpstr(w->resolved, ==, "a.example 2001:db8::1 60;");
+    }
+    assert_balance(w, 0);
+    world_free(w);
+}
+
 static void test_none(void)
 {
     World *w = world_new();
@@ -237,6 +291,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/proxy/service/hints", test_hints);
     g_test_add_func("/dns/proxy/service/unchanged", test_unchanged);
     g_test_add_func("/dns/proxy/service/several", test_several);
+    g_test_add_func("/dns/proxy/service/ipv6", test_ipv6);
     g_test_add_func("/dns/proxy/service/none", test_none);
     g_test_add_func("/dns/proxy/service/malformed", test_malformed);
     return g_test_run();

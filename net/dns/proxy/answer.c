@@ -12,6 +12,7 @@
 #include "net/dns/proxy/judge.h"
 #include "net/dns/proxy/requests.h"
 #include "net/dns/proxy/svcb-hints.h"
+#include "base/octets.h"
 
 #define OPT_LEN 11      /* without options */
 
@@ -91,11 +92,11 @@ void dns_proxy_answer_bare(DnsProxy *p, const Client *client, DnsRcode rcode,
 /*
  * Will the same query have the same answer as long as its TTLs last?  The proxy
  * only knows the query of an answer that came at once.  If A is asked for as
- * well, ops->resolved must be called for each reply to it.
+ * well, or the answer has hints, ops->resolved must be called for each reply.
  */
 static bool may_keep(const DnsProxy *p, const Request *r)
 {
-    return r == p->of_query && !r->left_out &&
+    return r == p->of_query && !r->left_out && !r->has_hints &&
            r->state[ASK_PLAIN] == ASK_UNUSED &&
            r->kind != REQUEST_PTR &&
            (r->kind != REQUEST_PASS || r->asked[ASK_MAIN].type != DNS_TYPE_A);
@@ -697,13 +698,73 @@ static bool is_written(const DnsProxy *p, const Written *written, size_t len)
     return false;
 }
 
+static bool is_found(const RealAddresses *found, const struct in6_addr *addr6)
+{
+    for (size_t i = 0; i < found->num; i++) {
+        if (IN6_ARE_ADDR_EQUAL(&found->addr[i].addr6, addr6)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Add the addresses of one ipv6hint of @len octets. */
+static void add_hints(DnsProxy *p, Request *r, const uint8_t *value, size_t len,
+                      uint32_t ttl, RealAddresses *found)
+{
+    DnsProxyAddress hint = { .ttl = ttl };
+
+    for (size_t at = 0; at + sizeof(hint.addr6) <= len;
+         at += sizeof(hint.addr6)) {
+        memcpy(&hint.addr6, value + at, sizeof(hint.addr6));
+        if (is_found(found, &hint.addr6) ||
+            !dns_proxy_lets(p, r, &hint.addr6)) {
+            continue;
+        }
+        if (found->num == DNS_PROXY_MAX_ADDRESSES) {
+            p->counters.addresses_over_limit++;
+            return;
+        }
+        found->addr[found->num++] = hint;
+    }
+}
+
+/* The addresses of ipv6hint that the guest may be led to, each once */
+static void collect_hints(DnsProxy *p, Request *r, const Reply *reply,
+                          const DnsName *name, uint32_t alias_ttl,
+                          RealAddresses *found)
+{
+    DnsSvcParams params;
+    const uint8_t *value;
+    DnsCursor cursor;
+    uint16_t key;
+    size_t len;
+    DnsRr rr;
+
+    found->num = 0;
+    if (!p->ops->uses_ipv6(p->opaque)) {
+        return;
+    }
+    dns_cursor_init(&cursor, reply->msg, reply->len);
+    while (dns_reply_find(&cursor, name, reply->type, &rr)) {
+        if (!get_be16(reply->msg + rr.rdata) ||
+            dns_rdata_svcb(&cursor, &rr, &params)) {
+            continue;
+        }
+        while (dns_svcb_param(&params, &key, &value, &len) > 0) {
+            if (key == DNS_SVCB_IPV6HINT) {
+                add_hints(p, r, value, len, MIN(rr.ttl, alias_ttl), found);
+            }
+        }
+    }
+}
+
 /*
- * Add the records of a name without their address hints.  Records that are
- * equal without their hints are added once (RFC 2181 section 5).  Returns
- * whether all records fit.
+ * Add the records of a name with these hints alone.  Records that are equal
+ * then are added once (RFC 2181 section 5).  Returns whether all records fit.
  */
 static bool add_services(DnsProxy *p, DnsBuilder *b, const Reply *reply,
-                         const DnsName *name)
+                         const DnsName *name, const RealAddresses *hints)
 {
     Written written = { .num = 0 };
     DnsCursor cursor;
@@ -711,8 +772,8 @@ static bool add_services(DnsProxy *p, DnsBuilder *b, const Reply *reply,
 
     dns_cursor_init(&cursor, reply->msg, reply->len);
     while (dns_reply_find(&cursor, name, reply->type, &rr)) {
-        size_t len = dns_svcb_without_hints(reply->msg + rr.rdata,
-                                            rr.rdlength, p->rdata);
+        size_t len = dns_svcb_keep_hints(reply->msg + rr.rdata, rr.rdlength,
+                                         hints->addr, hints->num, p->rdata);
 
         if (is_written(p, &written, len)) {
             continue;
@@ -730,7 +791,8 @@ static bool add_services(DnsProxy *p, DnsBuilder *b, const Reply *reply,
 }
 
 /* Has the answer section something that the guest must not see? */
-static bool has_hints(DnsProxy *p, const Reply *reply)
+static bool needs_change(DnsProxy *p, const Reply *reply,
+                         const RealAddresses *hints)
 {
     DnsCursor cursor;
     DnsRr rr;
@@ -739,8 +801,9 @@ static bool has_hints(DnsProxy *p, const Reply *reply)
     while (dns_cursor_rr(&cursor, &rr) > 0 &&
            rr.section == DNS_SECTION_ANSWER) {
         if (rr.type == reply->type && rr.rrclass == DNS_CLASS_IN
-            ? dns_svcb_without_hints(reply->msg + rr.rdata, rr.rdlength,
-                                     p->rdata) != rr.rdlength
+            ? dns_svcb_keep_hints(reply->msg + rr.rdata, rr.rdlength,
+                                  hints->addr, hints->num,
+                                  p->rdata) != rr.rdlength
             : rr.type != DNS_TYPE_CNAME && rr.type != DNS_TYPE_DNAME &&
               rr.type != DNS_TYPE_RRSIG) {
             return true;
@@ -749,7 +812,8 @@ static bool has_hints(DnsProxy *p, const Reply *reply)
     return false;
 }
 
-static void answer_without_hints(DnsProxy *p, Request *r, const Reply *reply)
+static void answer_changed(DnsProxy *p, Request *r, const Reply *reply,
+                           const RealAddresses *hints)
 {
     DnsName name = r->asked[ASK_MAIN].name;
     uint32_t ttl = UINT32_MAX;
@@ -758,7 +822,7 @@ static void answer_without_hints(DnsProxy *p, Request *r, const Reply *reply)
 
     begin_answer(p, &r->client, DNS_RCODE_NOERROR, &b);
     dns_reply_follow(reply, &name, &ttl, copy_alias, &copy);
-    copy.fits = copy.fits && add_services(p, &b, reply, &name);
+    copy.fits = copy.fits && add_services(p, &b, reply, &name, hints);
     p->counters.answers_service++;
     conclude(p, r, &b, copy.fits, DNS_RCODE_NOERROR, -1);
 }
@@ -766,16 +830,25 @@ static void answer_without_hints(DnsProxy *p, Request *r, const Reply *reply)
 void dns_proxy_answer_service(DnsProxy *p, Request *r, const Reply *reply)
 {
     DnsName name = r->asked[ASK_MAIN].name;
-    uint32_t ttl = UINT32_MAX;
+    uint32_t alias_ttl = UINT32_MAX, ttl;
+    RealAddresses hints;
 
-    if (dns_reply_follow(reply, &name, &ttl, NULL, NULL)) {
+    if (dns_reply_follow(reply, &name, &alias_ttl, NULL, NULL)) {
         bad_reply(p, r);
-    } else if (reply->rcode != DNS_RCODE_NOERROR ||
+        return;
+    }
+    collect_hints(p, r, reply, &name, alias_ttl, &hints);
+    if (hints.num) {
+        r->has_hints = true;
+        p->ops->resolved(p->opaque, &r->client.question.name, hints.addr,
+                         hints.num);
+    }
+    if (reply->rcode != DNS_RCODE_NOERROR ||
                !has_answer(reply, &name, &ttl)) {
         r->kind = REQUEST_STRIP;
         dns_proxy_answer_negative(p, r, reply);
-    } else if (has_hints(p, reply)) {
-        answer_without_hints(p, r, reply);
+    } else if (needs_change(p, reply, &hints)) {
+        answer_changed(p, r, reply, &hints);
     } else {
         r->kind = REQUEST_PASS;
         p->counters.passed++;

@@ -55,9 +55,9 @@ bool dns_proxy_answer_real(DnsProxy *p, Request *r, const Reply *reply);
 void dns_proxy_answer_plain(DnsProxy *p, Request *r, const Reply *reply);
 
 /*
- * Answer with HTTPS or SVCB records without their address hints: a client would
- * connect to these addresses without the translation.  A reply without hints
- * passes unchanged.
+ * Answer with HTTPS or SVCB records without the address hints that lead
+ * nowhere: ipv4hint, to which a client would connect without the translation,
+ * and what the guest may not be led to.  A reply without them passes unchanged.
  */
 void dns_proxy_answer_service(DnsProxy *p, Request *r, const Reply *reply);
 

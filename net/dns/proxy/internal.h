@@ -17,7 +17,7 @@ typedef enum RequestKind {
     REQUEST_REAL,           /* AAAA for AAAA */
     REQUEST_STRIP,          /* only learn whether the name exists */
     REQUEST_ANY,            /* the same, and prove it: RFC 8482 */
-    REQUEST_SERVICE,        /* HTTPS, SVCB without address hints */
+    REQUEST_SERVICE,        /* HTTPS, SVCB with hints made right */
     REQUEST_PTR,            /* the name of a virtual address */
     REQUEST_PASS,
 } RequestKind;
@@ -57,6 +57,7 @@ typedef struct Request {
     DnsEde failure;         /* the reason why ASK_MAIN failed */
     bool blocked;           /* a private address was withheld */
     bool left_out;          /* an address was withheld for any reason */
+    bool has_hints;         /* the answer has address hints */
     bool answered;          /* only ASK_PLAIN is left, for ops->resolved */
     uint32_t lease;         /* REQUEST_PTR: lease of the mapping, seconds */
     uint8_t *held;          /* ASK_HELD: the reply */

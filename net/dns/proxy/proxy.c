@@ -32,10 +32,11 @@
  *               gets those that it may be led to.  If not, of a positive answer
  *               only the CNAMEs are passed on.  NXDOMAIN and the SOA for
  *               negative caching (RFC 2308) stay true.
- *   HTTPS, SVCB The records pass without their ipv4hint and ipv6hint (RFC 9460
- *               section 7.3).  With hints a client would connect without
- *               asking for A, and so without translation.  All other
- *               parameters stay.
+ *   HTTPS, SVCB The records pass without their ipv4hint (RFC 9460 section 7.3):
+ *               with it a client would connect without asking for A, and so
+ *               without translation.  Of ipv6hint, a guest that uses IPv6
+ *               addresses gets those that it may be led to, others get none.
+ *               All other parameters stay.
  *   PTR         For a virtual address, PTR of the IPv6 address behind it is
  *               asked under ip6.arpa.  Questions of other types for such a
  *               name are answered by the same reply: the name exists if there

@@ -41,6 +41,7 @@ Request *dns_proxy_new_request(DnsProxy *p, const Client *client)
     r->answered = false;
     r->blocked = false;
     r->left_out = false;
+    r->has_hints = false;
     r->lease = 0;
     return r;
 }

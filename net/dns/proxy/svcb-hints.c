@@ -10,10 +10,29 @@
 #define PRIORITY_LEN    2
 #define PARAM_HEAD      4       /* octets of key and length */
 #define KEY_LEN         2
+#define IN6_LEN         sizeof(struct in6_addr)
 
-static bool is_hint(uint16_t key)
+/* The addresses that stay */
+typedef struct Keep {
+    const DnsProxyAddress *addr;
+    size_t num;
+    bool ipv6hint;              /* one of them is in this record */
+} Keep;
+
+static bool is_kept(const Keep *keep, const uint8_t *addr6)
 {
-    return key == DNS_SVCB_IPV4HINT || key == DNS_SVCB_IPV6HINT;
+    for (size_t i = 0; i < keep->num; i++) {
+        if (!memcmp(&keep->addr[i].addr6, addr6, IN6_LEN)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_removed(const Keep *keep, uint16_t key)
+{
+    return key == DNS_SVCB_IPV4HINT ||
+           (key == DNS_SVCB_IPV6HINT && !keep->ipv6hint);
 }
 
 /* The offset of the parameters, behind a name that is not compressed */
@@ -28,50 +47,86 @@ static size_t params_at(const uint8_t *rdata)
 }
 
 /*
- * Copy the list of mandatory keys without the hints.  Returns the octets in
- * @out; 0 if no key is left.
+ * Copy the entries of a list, of @size octets each, that @keeps lets through.
+ * Returns the octets in @out; 0 if there is none.
  */
-static size_t copy_mandatory(const uint8_t *value, size_t len, uint8_t *out)
+static size_t copy_list(const uint8_t *param, size_t len, size_t size,
+                        bool (*keeps)(const Keep *keep, const uint8_t *entry),
+                        const Keep *keep, uint8_t *out)
 {
     size_t done = PARAM_HEAD;
 
-    for (size_t i = 0; i < len; i += KEY_LEN) {
-        if (!is_hint(get_be16(value + i))) {
-            memcpy(out + done, value + i, KEY_LEN);
-            done += KEY_LEN;
+    for (size_t i = PARAM_HEAD; i < len; i += size) {
+        if (keeps(keep, param + i)) {
+            memcpy(out + done, param + i, size);
+            done += size;
         }
     }
-    put_be16(out, DNS_SVCB_MANDATORY);
-    put_be16(out + 2, done - PARAM_HEAD);
+    memcpy(out, param, KEY_LEN);
+    put_be16(out + KEY_LEN, done - PARAM_HEAD);
     return done > PARAM_HEAD ? done : 0;
 }
 
+static bool stays_mandatory(const Keep *keep, const uint8_t *key)
+{
+    return !is_removed(keep, get_be16(key));
+}
+
 /* Copy a parameter of @len octets.  Returns the octets in @out. */
-static size_t copy_param(const uint8_t *param, size_t len, uint8_t *out)
+static size_t copy_param(const uint8_t *param, size_t len, const Keep *keep,
+                         uint8_t *out)
 {
     uint16_t key = get_be16(param);
 
-    if (is_hint(key)) {
+    if (is_removed(keep, key)) {
         return 0;
     }
     if (key == DNS_SVCB_MANDATORY) {
-        return copy_mandatory(param + PARAM_HEAD, len - PARAM_HEAD, out);
+        return copy_list(param, len, KEY_LEN, stays_mandatory, keep, out);
+    }
+    if (key == DNS_SVCB_IPV6HINT) {
+        return copy_list(param, len, IN6_LEN, is_kept, keep, out);
     }
     memcpy(out, param, len);
     return len;
 }
 
-size_t dns_svcb_without_hints(const uint8_t *rdata, size_t len, uint8_t *out)
+static size_t param_len(const uint8_t *param)
+{
+    return PARAM_HEAD + get_be16(param + KEY_LEN);
+}
+
+/* The list of mandatory keys comes first, so look ahead. */
+static bool keeps_ipv6hint(const Keep *keep, const uint8_t *params, size_t len)
+{
+    for (size_t at = 0; at < len; at += param_len(params + at)) {
+        if (get_be16(params + at) != DNS_SVCB_IPV6HINT) {
+            continue;
+        }
+        for (size_t i = PARAM_HEAD; i < param_len(params + at); i += IN6_LEN) {
+            if (is_kept(keep, params + at + i)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+size_t dns_svcb_keep_hints(const uint8_t *rdata, size_t len,
+                           const DnsProxyAddress *addr, size_t num,
+                           uint8_t *out)
 {
     bool alias_mode = !get_be16(rdata);
     size_t at = alias_mode ? len : params_at(rdata);
+    Keep keep = { .addr = addr, .num = num };
     size_t done = at;
 
+    keep.ipv6hint = keeps_ipv6hint(&keep, rdata + at, len - at);
     memcpy(out, rdata, at);
     while (at < len) {
-        size_t size = PARAM_HEAD + get_be16(rdata + at + 2);
+        size_t size = param_len(rdata + at);
 
-        done += copy_param(rdata + at, size, out + done);
+        done += copy_param(rdata + at, size, &keep, out + done);
         at += size;
     }
     return done;

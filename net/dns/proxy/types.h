@@ -130,7 +130,7 @@ typedef struct DnsProxyOps {
     X(answers_plain)            /* A as it is, for NAT64 */                   \
     X(answers_ptr)              /* PTR of virtual addresses */                \
     X(answers_local)            /* special-use names: local-names.h */        \
-    X(answers_service)          /* HTTPS, SVCB without address hints */       \
+    X(answers_service)          /* HTTPS, SVCB with fewer address hints */    \
     X(answers_any)              /* ANY of a name without address */           \
     X(nodata)                                                                 \
     X(nxdomain)                                                               \

@@ -18,8 +18,8 @@ from . import debian
 #: Releases that the packages are built for.
 RELEASES = ("bookworm", "trixie")
 NAMES = (
-    *("libnss-vmmnet", "libvmmnet-dns-dev", "libvmmnet-dns0"),
-    *("vmmnet-control", "vmmnet-dnsd", "vmmnet-guest-dkms", "vmmnet-ha", "vmmnet-qemu"),
+    *("libnss-vmmnet", "libvmmnet-dns-dev", "libvmmnet-dns0", "vmmnet-control", "vmmnet-dnsd"),
+    *("vmmnet-guest-dkms", "vmmnet-guest-podman", "vmmnet-ha", "vmmnet-qemu"),
 )
 #: libvirt's packages on a host, and Debian's own emulator, to coexist with ours.
 LIBVIRT = ("libvirt-daemon-system", "qemu-system-x86")

@@ -132,6 +132,7 @@ def use(root: Chroot) -> None:
     assert "Move addresses" in root.run("vmmnet-hostd", "--help")
     root.run(HOOK, "vm", "prepare", "begin", "-", text="<domain/>")
     root.run("vmrpc-ss", "/dev/null")
+    assert "ports that Podman publishes" in root.run("vmrpc-published", "--help")
     # The example serves nothing.
     assert root.run("vmmnet-dnsd", "--check") == "/etc/vmmnet/dnsd.yaml: 0 zones\n"
     assert root.run("getent", "-s", "hosts:vmmnet", "ahosts", "localhost")
@@ -296,9 +297,9 @@ def test_systemd_takes_the_units(packages: Mapping[str, Path], tmp_path: Path) -
         tools.run(["dpkg-deb", "-x", package, tmp_path / "tree"])
     # Debian 12 has them below /lib.
     found = sorted((tmp_path / "tree").glob("**/lib/systemd/system/*.service"))
-    assert len(found) == 5
+    assert len(found) == 6
     for unit in found:
-        ours = r"^(Exec\w+=)(/\S+/vmmnet)"
+        ours = r"^(Exec\w+=)(/\S+/vm(mnet|rpc))"
         text = re.sub(ours, rf"\1{tmp_path}/tree\2", unit.read_text(), flags=re.M)
         copy = tmp_path / unit.name
         copy.write_text(text)

@@ -166,6 +166,8 @@ def test_a_program_has_a_page() -> None:
     rules = text("debian/rules")
     assert "debian/man/emulator $(QEMU)/$(EMULATOR)" in rules
     assert "debian/man/program $</usr/share/man/man1/vmrpc-ss.1 $(MODULE)/vmrpc-ss" in rules
+    relay = text("guest-linux/published/Makefile")
+    assert "debian/man/program $(root)/share/man/man8/vmrpc-published.8" in relay
     assert "/debian/man/rooms" in text("control/install")
 
 

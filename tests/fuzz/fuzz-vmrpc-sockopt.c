@@ -18,6 +18,7 @@ enum {
     KIND_NO_OPS = 4,
     KIND_MOMENTS = 8,
     KIND_PLAIN6 = 16,           /* the guest's socket is one of AF_INET6 */
+    KIND_MAPPED = 32,           /* and its peers are IPv4-mapped */
 };
 
 typedef struct Input {
@@ -59,7 +60,8 @@ static void fuzz_option(const Input *in, const uint8_t *data, size_t size)
 {
     VmrpcSockKind kind = { in->kind & KIND_INET6 ? AF_INET6 : AF_INET,
                            in->kind & KIND_DGRAM ? SOCK_DGRAM : SOCK_STREAM,
-                           in->kind & KIND_INET6 && in->kind & KIND_PLAIN6 };
+                           in->kind & KIND_INET6 && in->kind & KIND_PLAIN6,
+                           in->kind & KIND_MAPPED };
     g_autofree uint8_t *out = g_malloc(in->cap + 1);
     VmrpcSockopt opt;
     ssize_t n;
@@ -68,6 +70,10 @@ static void fuzz_option(const Input *in, const uint8_t *data, size_t size)
         if (vmrpc_sockopt_to_host(kind, VMRPC_SOCKOPT_SET, in->level,
                                   in->optname, data, size, &opt) == 0) {
             g_assert(opt.len > 0 && opt.len <= VMRPC_SOCKOPT_MAX);
+        }
+        if (vmrpc_sockopt_to_host(kind, VMRPC_SOCKOPT_UNSET, in->level,
+                                  in->optname, NULL, 0, &opt) == 0) {
+            g_assert(opt.len == sizeof(int));
         }
         return;
     }
@@ -116,7 +122,8 @@ static void fuzz_cmsg(const Input *in, const uint8_t *data, size_t size)
 {
     VmrpcCmsgOps ops = { .to6 = to6, .to4 = to4, .is_source = is_source,
                          .source6 = source6 };
-    int family = in->kind & KIND_PLAIN6 ? VMRPC_CMSG_PLAIN6 :
+    int family = in->kind & KIND_MAPPED ? VMRPC_CMSG_MAPPED6 :
+                 in->kind & KIND_PLAIN6 ? VMRPC_CMSG_PLAIN6 :
                  in->kind & KIND_INET6 ? AF_INET6 : AF_INET, flags = 0;
     size_t cap = MIN(in->cap, VMRPC_CMSG_HOST_MAX);
     g_autofree uint8_t *out = g_malloc(cap + 1);
@@ -124,6 +131,9 @@ static void fuzz_cmsg(const Input *in, const uint8_t *data, size_t size)
     VmrpcClock clock = { };
     ssize_t n;
 
+    if (in->kind & KIND_MAPPED) {
+        ops.own6.s6_addr16[5] = 0xffff;
+    }
     if (in->kind & KIND_MOMENTS) {
         vmrpc_clock_see(&clock, INT64_C(1700000000000000000), in->uptime + 1);
         vmrpc_clock_see(&clock, INT64_C(1600000000000000000) + in->optname,

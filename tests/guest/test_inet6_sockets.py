@@ -7,6 +7,8 @@ test_inet6.py has a device that does not take them.
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,12 +32,18 @@ from lab.peers.lab import (
 )
 
 _STATE = "/proc/net/vmrpc_inet6"
+# A router says that it must not be reached.
+_PROHIBITED = "2001:db8:99::99"
 
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[Lab]:
-    with lab() as built:
+    with lab([f"prohibited.test. 60 IN AAAA {_PROHIBITED}"]) as built:
         built.host.run(["sysctl", "-qw", "net.ipv4.ping_group_range=0 0"])
+        built.host.route(f"{_PROHIBITED}/128", PEER_ADDRESS)
+        built.peer.run(["ip", "-6", "route", "add", "prohibit", f"{_PROHIBITED}/128"])
+        # Calls in a row are refused; each wants to be told.
+        built.peer.sysctl({"net.ipv6.conf.all.forwarding": 1, "net.ipv6.icmp.ratelimit": 0})
         yield built
 
 
@@ -377,6 +385,140 @@ print(subprocess.run(['cat', '/proc/net/vmrpc'], capture_output=True, text=True)
     lines = [line.split() for line in out.splitlines()[1:] if line.strip()]
     mine = [line for line in lines if line[10] == "tcp6" and line[11] == "remote"]
     assert [line[2] for line in mine] == ["B80D0120000001000000000002000000:0007"]
+
+
+# --- options of both families ----------------------------------------------------
+
+_TELLER = """
+import socket
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+for name in socket.IPV6_RECVHOPLIMIT, socket.IPV6_RECVTCLASS:
+    s.setsockopt(socket.IPPROTO_IPV6, name, 1)
+s.bind(('::', 5400))
+print('ready', flush=True)
+while True:
+    data, control, flags, peer = s.recvmsg(1000, 1000)
+    found = {kind: int.from_bytes(value, 'little') for level, kind, value in control}
+    seen = f'{found[socket.IPV6_HOPLIMIT]} {found[socket.IPV6_TCLASS]}'
+    tclass = (socket.IPPROTO_IPV6, socket.IPV6_TCLASS, bytes([0x28, 0, 0, 0]))
+    s.sendmsg([seen.encode()], [tclass], 0, peer)
+"""
+
+_OPTIONS = """
+import socket, struct, sys
+IP, IPV6 = socket.IPPROTO_IP, socket.IPPROTO_IPV6
+PKTINFO, RECVERR, RECVTTL, MTU = 8, 11, 12, 14
+PKTINFO6, MTU6 = 50, 24
+plain, mapped, own = sys.argv[1:]
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+s.settimeout(60)
+
+def ask(to, control=()):
+    s.sendmsg([b'x'], control, 0, (to, 5400))
+    data, control, flags, peer = s.recvmsg(1000, 1000)
+    assert peer[:2] == (to, 5400), peer
+    return data.decode(), {(level, kind): value for level, kind, value in control}
+
+def check(found, expected):
+    assert found == expected, (found, expected)
+
+check(ask(mapped), ('64 0', {}))
+s.setsockopt(IP, socket.IP_TTL, 33)
+s.setsockopt(IP, socket.IP_TOS, 0x10)
+check(ask(mapped)[0], '33 16')
+check(ask(plain)[0], '64 0')
+s.setsockopt(IPV6, socket.IPV6_UNICAST_HOPS, 44)
+check(ask(plain)[0], '44 0')
+check(ask(mapped)[0], '33 16')
+s.setsockopt(IPV6, socket.IPV6_TCLASS, 0x20)
+check(ask(mapped)[0], '33 16')
+check(ask(plain)[0], '44 32')
+check([s.getsockopt(IP, socket.IP_TOS), s.getsockopt(IPV6, socket.IPV6_TCLASS)], [0x10, 0x20])
+
+# As ancillary data: that of the destination's kind is used, the other one ignored.
+both = [(IP, socket.IP_TTL, struct.pack('i', 7)), (IPV6, socket.IPV6_HOPLIMIT, struct.pack('i', 8))]
+check(ask(mapped, both)[0], '7 16')
+check(ask(plain, both)[0], '8 32')
+
+# And what is told.
+for name in RECVTTL, socket.IP_RECVTOS:
+    s.setsockopt(IP, name, 1)
+ttl, tos = {(IP, socket.IP_TTL): struct.pack('i', 64)}, {(IP, socket.IP_TOS): bytes([0x28])}
+check(ask(mapped)[1], ttl | tos)
+check(ask(plain)[1], {})
+index, own4 = socket.if_nametoindex('vmrpc0'), socket.inet_aton('192.0.0.2')
+info = {(IP, PKTINFO): struct.pack('i4s4s', index, own4, own4)}
+own6 = socket.inet_pton(socket.AF_INET6, '::ffff:192.0.0.2')
+info6 = {(IPV6, PKTINFO6): struct.pack('16si', own6, index)}
+s.setsockopt(IP, PKTINFO, 1)
+check(ask(mapped)[1], info | ttl | tos)
+check(ask(plain)[1], {})
+s.setsockopt(IPV6, socket.IPV6_RECVPKTINFO, 1)
+check(ask(mapped)[1], info | info6 | ttl | tos)
+s.setsockopt(IP, PKTINFO, 0)
+check(ask(mapped)[1], info6 | ttl | tos)
+real = struct.pack('16si', socket.inet_pton(socket.AF_INET6, own), index)
+check(ask(plain)[1], {(IPV6, PKTINFO6): real})
+
+# The errors of IPv4 for those that ask for these.
+e = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+e.setsockopt(IP, RECVERR, 1)
+e.sendto(b'lost', (mapped, 9))
+import select
+p = select.poll()
+p.register(e, select.POLLERR)
+assert p.poll(60000)
+data, [(level, kind, value)], flags, to = e.recvmsg(1000, 1000, socket.MSG_ERRQUEUE)
+check((data, level, kind, to[:2]), (b'lost', IPV6, 25, (mapped, 9)))
+check(struct.unpack_from('IBBB', value), (111, 2, 3, 3))
+check(socket.inet_ntop(socket.AF_INET6, value[24:40]), mapped)
+
+# A connected one has the MTU of its peer's kind.
+t = [socket.create_connection((to, 7)) for to in (plain, mapped)]
+check(t[0].getsockopt(IPV6, MTU6) - t[1].getsockopt(IP, MTU), 20)
+t[1].setsockopt(IP, socket.IP_TOS, 0x10)
+check([one.getsockopt(IPV6, socket.IPV6_TCLASS) for one in t], [0, 0])
+check(t[1].getsockopt(IP, socket.IP_TOS), 0x10)
+
+# As BIND does it.
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+s.setsockopt(IPV6, MTU6, 1280)
+s.settimeout(60)
+check(ask(plain)[0], '64 0')
+"""
+
+
+def test_options_of_both_families(guest: Guest, world: Lab) -> None:
+    """Those of IPv4 are in force with IPv4-mapped peers, those of IPv6 with others."""
+    mapped = "::ffff:" + guest.run("getent ahostsv4 peer.test").stdout.split()[0]
+    with world.peer.started([sys.executable, "-c", _TELLER], stdout=subprocess.PIPE) as teller:
+        assert teller.stdout is not None
+        assert teller.stdout.readline() == b"ready\n"
+        guest.run(["python3", "-c", _OPTIONS, PEER_ADDRESS, mapped, VM_ADDRESS])
+
+
+_REFUSALS = """
+import errno, json, socket, sys
+found = []
+for to in sys.argv[1:]:
+    for kind in socket.SOCK_STREAM, socket.SOCK_DGRAM:
+        s = socket.socket(socket.AF_INET6, kind)
+        s.settimeout(60)
+        try:
+            s.connect((to, 80))
+            s.send(b'x')
+            s.recv(1)
+        except OSError as e:
+            found.append(errno.errorcode[e.errno])
+print(json.dumps(found))
+"""
+
+
+def test_a_router_prohibits_it(guest: Guest) -> None:
+    """Linux has another error for each family."""
+    mapped = "::ffff:" + guest.run("getent ahostsv4 prohibited.test").stdout.split()[0]
+    out = guest.run(["python3", "-c", _REFUSALS, _PROHIBITED, mapped]).stdout
+    assert json.loads(out) == ["EACCES", "EACCES", "EHOSTUNREACH", "EHOSTUNREACH"]
 
 
 # --- what is refused ------------------------------------------------------------

@@ -345,6 +345,64 @@ static void test_icmp_mapping(void)
     }
 }
 
+/* What a socket of AF_INET6 with IPv4-mapped peers gets of IPv6 packets. */
+static void test_mapped(void)
+{
+    static const struct in6_addr own6 = {
+        { { [10] = 0xff, 0xff, 10, 0, 0, 2 } }
+    };
+    static const struct in6_addr peer6 = {
+        { { [10] = 0xff, 0xff, 10, 0, 0, 1 } }
+    };
+    struct {
+        struct sock_extended_err ee;
+        struct sockaddr_in6 offender;
+    } err = {
+        .ee = { .ee_errno = EACCES, .ee_origin = SO_EE_ORIGIN_ICMP6,
+                .ee_type = 1, .ee_code = 1 },
+        .offender = { .sin6_family = AF_INET6,
+                      .sin6_addr = IN6ADDR_LOOPBACK_INIT },
+    };
+    struct in6_pktinfo info = { .ipi6_addr = IN6ADDR_LOOPBACK_INIT,
+                                .ipi6_ifindex = 3 };
+    VmrpcCmsgOps mapped = ops;
+    VmrpcCmsgDrops drops = { 0 };
+    uint64_t control[VMRPC_CMSG_HOST_MAX / sizeof(uint64_t)];
+    int ttl = 7, tos = 0x28, flags = 0;
+    Guest host = { .len = 0 }, g;
+    const uint8_t *found;
+
+    mapped.own6 = own6;
+    add(&host, SOL_IPV6, IPV6_HOPLIMIT, &ttl, sizeof(ttl));
+    add(&host, SOL_IPV6, IPV6_TCLASS, &tos, sizeof(tos));
+    add(&host, SOL_IPV6, IPV6_PKTINFO, &info, sizeof(info));
+    add(&host, SOL_IPV6, IPV6_RECVERR, &err, sizeof(err));
+    g.len = vmrpc_cmsg_from_host(VMRPC_CMSG_MAPPED6, host.bytes, host.len,
+                                 g.bytes, sizeof(g.bytes), &mapped, &flags,
+                                 &drops);
+    g_assert_cmpint(find_int(g.bytes, g.len, SOL_IP, IP_TTL), ==, ttl);
+    g_assert_cmpint(*find(g.bytes, g.len, SOL_IP, IP_TOS, 1), ==, tos);
+    found = find(g.bytes, g.len, SOL_IPV6, IPV6_PKTINFO, sizeof(info));
+    g_assert_cmpmem(found, sizeof(own6), &own6, sizeof(own6));
+    found = find(g.bytes, g.len, SOL_IPV6, IPV6_RECVERR, sizeof(err));
+    memcpy(&err, found, sizeof(err));
+    g_assert_cmpint(err.ee.ee_errno, ==, EHOSTUNREACH);
+    g_assert_cmpint(err.ee.ee_origin, ==, SO_EE_ORIGIN_ICMP);
+    g_assert_cmpint(err.ee.ee_type, ==, 3);
+    g_assert_cmpint(err.ee.ee_code, ==, 10);
+    g_assert_cmpint(err.offender.sin6_family, ==, AF_INET6);
+    g_assert_cmpmem(&err.offender.sin6_addr, sizeof(peer6), &peer6,
+                    sizeof(peer6));
+
+    /* It gives those of either family. */
+    host.len = 0;
+    add(&host, SOL_IP, IP_TTL, &ttl, sizeof(ttl));
+    add(&host, SOL_IPV6, IPV6_TCLASS, &tos, sizeof(tos));
+    g_assert_cmpint(vmrpc_cmsg_to_host(VMRPC_CMSG_MAPPED6, host.bytes, host.len,
+                                       control, sizeof(control), &mapped), ==,
+                    2 * CMSG_SPACE(sizeof(int)));
+}
+
 /* All that has a time, as the host's kernel gives it; software's first. */
 typedef struct Stamps {
     int64_t tv[2], ts[2], all[6];
@@ -584,6 +642,7 @@ int main(int argc, char **argv)
     g_test_add_func("/cmsg/segments", test_segments);
     g_test_add_func("/cmsg/error-queue", test_error_queue);
     g_test_add_func("/cmsg/icmp-mapping", test_icmp_mapping);
+    g_test_add_func("/cmsg/mapped", test_mapped);
     g_test_add_func("/cmsg/stamps", test_stamps);
     g_test_add_func("/cmsg/moments", test_moments);
     g_test_add_func("/cmsg/send-refused", test_send_refused);

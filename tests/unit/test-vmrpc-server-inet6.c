@@ -296,14 +296,81 @@ static void test_options(void)
     req.u.opt.name = GUINT32_TO_LE(39);     /* SO_DOMAIN */
     fx_ok(fx6_call(fx, &req, NULL, 0, NULL, 0, &value, sizeof(value)));
     g_assert_cmpuint(GUINT32_FROM_LE(value), ==, 10);
-    /* options of the other family: neither */
-    req.u.opt.level = GUINT32_TO_LE(IPPROTO_IP);
-    req.u.opt.name = GUINT32_TO_LE(IP_TTL);
-    fx_fails(fx6_call(fx, &req, NULL, 0, NULL, 0, &value, sizeof(value)),
-             ENOPROTOOPT);
+    /* those of AF_INET have none of IPv6 */
     fx_ok(fx_socket(fx, 1, 2, SOCK_DGRAM));
     fx_fails(fx_getsockopt(fx, 1, IPPROTO_IPV6, IPV6_UNICAST_HOPS, &value,
                            sizeof(value)), ENOPROTOOPT);
+    fx_free(fx);
+}
+
+static int host_option(Fx *fx, uint32_t handle, int name)
+{
+    int value;
+    socklen_t len = sizeof(value);
+
+    g_assert_cmpint(getsockopt(fx->srv->socks[handle]->fd, IPPROTO_IPV6, name,
+                               &value, &len), ==, 0);
+    return value;
+}
+
+static void set6(Fx *fx, uint32_t handle, int level, int name, int value)
+{
+    struct vmrpc_req req = fx_req(fx, VMRPC_SETSOCKOPT, handle);
+    uint32_t wire = GUINT32_TO_LE(value);
+
+    req.u.opt.level = GUINT32_TO_LE(level);
+    req.u.opt.name = GUINT32_TO_LE(name);
+    fx_ok(fx6_call(fx, &req, NULL, 0, &wire, sizeof(wire), NULL, 0));
+}
+
+static void send6(Fx *fx, uint32_t handle, const char *to, uint16_t port)
+{
+    struct vmrpc_req req = fx_req(fx, VMRPC_SENDMSG, handle);
+
+    fx_ok(fx6_call(fx, &req, to, port, "x", 1, NULL, 0));
+}
+
+/* The host's socket has those of the kind of peer that there is. */
+static void test_options_of_both(void)
+{
+    Fx *fx = new_default();
+    uint16_t port;
+    int peer = peer_socket(SOCK_DGRAM, &port);
+    const struct {
+        const char *to;
+        int hops, tclass, pmtu;
+    } steps[] = {
+        { "mapped", 9, 0x10, IPV6_PMTUDISC_WANT },
+        { fx_peer6, 7, 0, IPV6_PMTUDISC_DO },
+        { "mapped", 9, 0x10, IPV6_PMTUDISC_WANT },
+    };
+
+    fx_ok(socket6(fx, 0, SOCK_DGRAM, IPPROTO_UDP));
+    set6(fx, 0, IPPROTO_IP, IP_TTL, 9);
+    set6(fx, 0, IPPROTO_IP, IP_TOS, 0x10);
+    set6(fx, 0, IPPROTO_IPV6, IPV6_UNICAST_HOPS, 7);
+    set6(fx, 0, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
+    g_assert_cmpint(host_option(fx, 0, IPV6_UNICAST_HOPS), ==, 7);
+    g_assert_cmpint(host_option(fx, 0, IPV6_TCLASS), ==, 0);
+    for (unsigned i = 0; i < G_N_ELEMENTS(steps); i++) {
+        send6(fx, 0, *steps[i].to == 'm' ? mapped(fx_peer4(fx)) : steps[i].to,
+              port);
+        g_assert_cmpint(host_option(fx, 0, IPV6_UNICAST_HOPS), ==,
+                        steps[i].hops);
+        g_assert_cmpint(host_option(fx, 0, IPV6_TCLASS), ==, steps[i].tclass);
+        g_assert_cmpint(host_option(fx, 0, IPV6_MTU_DISCOVER), ==,
+                        steps[i].pmtu);
+    }
+    /* One that is set later is in force at once, or waits. */
+    set6(fx, 0, IPPROTO_IP, IP_TTL, 10);
+    set6(fx, 0, IPPROTO_IPV6, IPV6_UNICAST_HOPS, 8);
+    g_assert_cmpint(host_option(fx, 0, IPV6_UNICAST_HOPS), ==, 10);
+    /* A peer decides; an aside to another one does not. */
+    fx_ok(op6(fx, VMRPC_CONNECT, 0, fx_peer6, port));
+    g_assert_cmpint(host_option(fx, 0, IPV6_UNICAST_HOPS), ==, 8);
+    send6(fx, 0, mapped(fx_peer4(fx)), port);
+    g_assert_cmpint(host_option(fx, 0, IPV6_UNICAST_HOPS), ==, 8);
+    close(peer);
     fx_free(fx);
 }
 
@@ -483,6 +550,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/inet6/bind", test_bind);
     g_test_add_func("/vmrpc/server/inet6/datagrams", test_datagrams);
     g_test_add_func("/vmrpc/server/inet6/options", test_options);
+    g_test_add_func("/vmrpc/server/inet6/options-of-both", test_options_of_both);
     g_test_add_func("/vmrpc/server/inet6/policy", test_policy);
     g_test_add_func("/vmrpc/server/inet6/turns", test_turns);
     g_test_add_func("/vmrpc/server/inet6/turns-of-datagrams",

@@ -89,23 +89,31 @@ static int control_socket(struct vmrpc_sock *vs, struct msghdr *msg,
 }
 
 /*
- * Does Linux use it?  Other messages are ignored, without an error.  The host
- * has no address or interface of a container.
+ * Does Linux use it, in a datagram to @to?  Other messages are ignored, without
+ * an error.  The host has no address or interface of a container.
  */
 static bool control_counts(const struct vmrpc_sock *vs,
+			   const union vmrpc_name *to,
 			   const struct cmsghdr *cmsg)
 {
-	int level = vmrpc_sk_is_inet6(vs->sk) ? SOL_IPV6 : SOL_IP;
+	bool info6 = cmsg->cmsg_level == SOL_IPV6 &&
+		     cmsg->cmsg_type == IPV6_PKTINFO;
+	bool info = cmsg->cmsg_level == SOL_IP &&
+		    cmsg->cmsg_type == IP_PKTINFO;
+	__be32 addr;
+	bool ip = vmrpc_addr_get4(to ? to : &vs->peer, &addr);
 
-	if (vmrpc_sock_is_contained(vs) && cmsg->cmsg_level == level &&
-	    cmsg->cmsg_type == (level == SOL_IP ? IP_PKTINFO : IPV6_PKTINFO))
+	if (vs->sk->sk_type != SOCK_DGRAM ||
+	    (vmrpc_sock_is_contained(vs) && (info || info6)))
 		return false;
-	return vs->sk->sk_type == SOCK_DGRAM &&
-	       (cmsg->cmsg_level == level || cmsg->cmsg_level == SOL_UDP);
+	return cmsg->cmsg_level == (ip ? SOL_IP : SOL_IPV6) ||
+	       cmsg->cmsg_level == SOL_UDP ||
+	       (info6 && vmrpc_sk_is_inet6(vs->sk));
 }
 
 /* Bytes of the program's ancillary data on the wire, or -EINVAL. */
-static ssize_t control_size(const struct vmrpc_sock *vs, struct msghdr *msg)
+static ssize_t control_size(const struct vmrpc_sock *vs,
+			    const union vmrpc_name *to, struct msghdr *msg)
 {
 	struct cmsghdr *cmsg;
 	size_t size = 0;
@@ -113,7 +121,7 @@ static ssize_t control_size(const struct vmrpc_sock *vs, struct msghdr *msg)
 	for_each_cmsghdr(cmsg, msg) {
 		if (!CMSG_OK(msg, cmsg))
 			return -EINVAL;
-		if (!control_counts(vs, cmsg))
+		if (!control_counts(vs, to, cmsg))
 			continue;
 		size += WIRE_ALIGN(sizeof(struct wire_cmsg) + cmsg->cmsg_len -
 				   sizeof(*cmsg));
@@ -147,14 +155,14 @@ static u8 *put_one(u8 *p, int level, int type, const void *data, size_t len,
  */
 int vmrpc_message_check(struct vmrpc_sock *vs, struct msghdr *msg)
 {
-	ssize_t size = control_size(vs, msg);
+	ssize_t size = control_size(vs, NULL, msg);
 	u32 stamps;
 
 	return size < 0 ? size : control_socket(vs, msg, &stamps);
 }
 
 static int control_put(struct vmrpc_call *call, struct vmrpc_sock *vs,
-		       struct msghdr *msg)
+		       const union vmrpc_name *to, struct msghdr *msg)
 {
 	struct cmsghdr *cmsg;
 	ssize_t size;
@@ -165,7 +173,7 @@ static int control_put(struct vmrpc_call *call, struct vmrpc_sock *vs,
 	/* Only the beginning of a datagram has ancillary data. */
 	if (!msg->msg_controllen || READ_ONCE(vs->unfinished))
 		return 0;
-	size = control_size(vs, msg);
+	size = control_size(vs, to, msg);
 	err = size < 0 ? size : control_socket(vs, msg, &stamps);
 	if (err)
 		return err;
@@ -181,7 +189,7 @@ static int control_put(struct vmrpc_call *call, struct vmrpc_sock *vs,
 	call->control = p;
 	call->control_len = size;
 	for_each_cmsghdr(cmsg, msg) {
-		if (control_counts(vs, cmsg))
+		if (control_counts(vs, to, cmsg))
 			p = put_one(p, cmsg->cmsg_level, cmsg->cmsg_type,
 				    CMSG_DATA(cmsg),
 				    cmsg->cmsg_len - sizeof(*cmsg),
@@ -277,6 +285,25 @@ static bool is_timestamping(int type)
 	return type == SO_TIMESTAMPING_OLD || type == SO_TIMESTAMPING_NEW;
 }
 
+/* Gives the address of a datagram in the forms that the program wants. */
+static void pktinfo_hand(const struct vmrpc_call *call, struct msghdr *msg,
+			 struct in6_pktinfo *info6)
+{
+	const struct sock *sk = call->vs->sk;
+	__be32 addr = info6->ipi6_addr.s6_addr32[3];
+	struct in_pktinfo info = {
+		.ipi_ifindex = info6->ipi6_ifindex,
+		.ipi_spec_dst.s_addr = ipv4_is_multicast(addr) ?
+				       call->dev->guest4 : addr,
+		.ipi_addr.s_addr = addr,
+	};
+
+	if (inet6_sk(sk)->rxopt.bits.rxinfo)
+		put_cmsg(msg, SOL_IPV6, IPV6_PKTINFO, sizeof(*info6), info6);
+	if (ipv6_addr_v4mapped(&info6->ipi6_addr) && vmrpc_wants_pktinfo(sk))
+		put_cmsg(msg, SOL_IP, IP_PKTINFO, sizeof(info), &info);
+}
+
 /* Gives one sound message to the program; see control_get(). */
 static void control_hand(struct vmrpc_call *call, struct msghdr *msg, int level,
 			 int type, void *data, size_t len,
@@ -292,6 +319,11 @@ static void control_hand(struct vmrpc_call *call, struct msghdr *msg, int level,
 	}
 	if (is_time && call->dev->moments)
 		stamp_put(call, type, data);
+	if (level == SOL_IPV6 && type == IPV6_PKTINFO &&
+	    vmrpc_sk_is_inet6(call->vs->sk)) {
+		pktinfo_hand(call, msg, data);
+		return;
+	}
 	put_cmsg(msg, level, type, len, data);
 }
 
@@ -351,7 +383,7 @@ static ssize_t send_once(struct vmrpc_sock *vs, struct msghdr *msg, size_t len,
 
 	if (!call)
 		return n;
-	n = control_put(call, vs, msg);
+	n = control_put(call, vs, to, msg);
 	if (n)
 		goto out;
 	if (to)

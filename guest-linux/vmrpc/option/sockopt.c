@@ -12,6 +12,9 @@
  *
  * getsockopt() of a socket with a peer on the host asks the host, because only
  * the host has the right TCP_INFO and IP_MTU.
+ *
+ * A socket of AF_INET6 has two sets of options: that of IPPROTO_IP is in force
+ * with IPv4-mapped peers, that of IPPROTO_IPV6 with others.  The host gets both.
  */
 #include <linux/tcp.h>
 #include <linux/udp.h>
@@ -64,7 +67,7 @@ static enum vmrpc_option_kind ip_kind(const struct vmrpc_device *dev, int name)
 	}
 }
 
-/* Of sockets of AF_INET6. */
+/* Of sockets of AF_INET6, which have those of IPPROTO_IP as well. */
 static enum vmrpc_option_kind ip6_kind(int name)
 {
 	switch (name) {
@@ -148,9 +151,7 @@ static enum vmrpc_option_kind option_kind(const struct vmrpc_sock *vs,
 		return VMRPC_OPTION_LOCAL;
 	switch (level) {
 	case IPPROTO_IP:
-		/* What it sends through the host has IPv6 headers. */
-		return vmrpc_sk_is_inet6(sk) ? VMRPC_OPTION_LOCAL
-					     : ip_kind(vs->dev, name);
+		return ip_kind(vs->dev, name);
 	case IPPROTO_IPV6:
 		return vmrpc_sk_is_inet6(sk) ? ip6_kind(name)
 					     : VMRPC_OPTION_LOCAL;
@@ -253,6 +254,32 @@ static int native_set_copy(struct socket *sock, int level, int name,
 	return copy_from_sockptr(value, optval, *optlen) ? -EFAULT : 0;
 }
 
+/* The options that ask for the address that a datagram was sent to. */
+static bool is_pktinfo(int level, int name)
+{
+	return (level == IPPROTO_IP && name == IP_PKTINFO) ||
+	       (level == IPPROTO_IPV6 && name == IPV6_RECVPKTINFO);
+}
+
+/*
+ * A socket of AF_INET6 may get the address of an IPv4-mapped datagram in both
+ * forms.  So the host tells it if one is wanted, and data/message.c gives the
+ * form.
+ */
+static void merge_pktinfo(const struct sock *sk, int *level, int *name,
+			  u8 *value, unsigned int *len)
+{
+	int on;
+
+	if (!vmrpc_sk_is_inet6(sk) || !is_pktinfo(*level, *name))
+		return;
+	on = vmrpc_wants_pktinfo(sk) || inet6_sk(sk)->rxopt.bits.rxinfo;
+	*level = IPPROTO_IPV6;
+	*name = IPV6_RECVPKTINFO;
+	*len = sizeof(on);
+	memcpy(value, &on, sizeof(on));
+}
+
 /*
  * TCP_ULP of our sockets must never reach the kernel.  TLS copies the
  * operations and the protocol of the first sock that requests it, before it
@@ -303,6 +330,7 @@ int vmrpc_setsockopt(struct socket *sock, int level, int name,
 	err = native_set_copy(sock, level, name, optval, &optlen, value);
 	if (err)
 		return err;
+	merge_pktinfo(sock->sk, &level, &name, value, &optlen);
 	mutex_lock(&vs->lock);
 	err = vmrpc_option_set(vs, kind, level, name, value, optlen);
 	err = turn_native_if(vs, err);
@@ -377,6 +405,22 @@ static bool only_native(int level, int name)
 	}
 }
 
+/* Has the host the value?  Of the two sets of AF_INET6, of that in force. */
+static bool is_hosts(const struct vmrpc_sock *vs, int level, int name)
+{
+	bool is_mtu = name == (level == IPPROTO_IP ? IP_MTU : IPV6_MTU);
+	__be32 addr;
+
+	if (vmrpc_sock_mode(vs) != VMRPC_REMOTE ||
+	    option_kind(vs, level, name) == VMRPC_OPTION_LOCAL)
+		return false;
+	if (!vmrpc_sk_is_inet6(vs->sk) || is_mtu ||
+	    (level != IPPROTO_IP && level != IPPROTO_IPV6))
+		return true;
+	return !is_pktinfo(level, name) &&
+	       vmrpc_addr_get4(&vs->peer, &addr) == (level == IPPROTO_IP);
+}
+
 /**
  * vmrpc_getsockopt - getsockopt(2), streams and datagrams
  * @sock: the socket
@@ -393,8 +437,7 @@ int vmrpc_getsockopt(struct socket *sock, int level, int name,
 	struct vmrpc_sock *vs = vmrpc_sk(sock->sk);
 	int err;
 
-	if (!vs || vmrpc_sock_mode(vs) != VMRPC_REMOTE ||
-	    option_kind(vs, level, name) == VMRPC_OPTION_LOCAL)
+	if (!vs || !is_hosts(vs, level, name))
 		return sock_common_getsockopt(sock, level, name, optval,
 					      optlen);
 	vmrpc_sol_refresh(vs);

@@ -17,6 +17,7 @@
 #include <linux/virtio.h>
 #include <linux/virtio_config.h>
 #include <net/inet_common.h>
+#include <net/inet_sock.h>
 #include <net/sock.h>
 
 #include "features.h"
@@ -194,6 +195,17 @@ static inline void vmrpc_disclaim_sol_socket(struct socket *sock)
 {
 #ifdef VMRPC_HAVE_CUSTOM_SOCKOPT
 	clear_bit(SOCK_CUSTOM_SOCKOPT, &sock->flags);
+#endif
+}
+
+/* --- IP_PKTINFO and others: 6.6 moved their bits -------------------------- */
+
+static inline bool vmrpc_wants_pktinfo(const struct sock *sk)
+{
+#ifdef VMRPC_HAVE_CMSG_FLAGS
+	return inet_cmsg_flags(inet_sk(sk)) & IP_CMSG_PKTINFO;
+#else
+	return inet_sk(sk)->cmsg_flags & IP_CMSG_PKTINFO;
 #endif
 }
 

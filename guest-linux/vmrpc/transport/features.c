@@ -14,6 +14,7 @@
 #include <linux/uio.h>
 #include <linux/virtio_config.h>
 #include <net/inet_common.h>
+#include <net/inet_sock.h>
 #include <net/sock.h>
 #include <uapi/linux/io_uring.h>
 
@@ -44,6 +45,14 @@ void *splice_read = copy_splice_read;
 /* 6.6 */
 #line 1 "URING_CMD"
 int uring_cmd = SOCKET_URING_OP_SIOCINQ;
+
+/* 6.6 */
+#line 1 "CMSG_FLAGS"
+unsigned long cmsg_flags(const struct inet_sock *inet);
+unsigned long cmsg_flags(const struct inet_sock *inet)
+{
+	return inet_cmsg_flags(inet);
+}
 
 /* 6.7 */
 #line 1 "CUSTOM_SOCKOPT"

@@ -276,6 +276,43 @@ void vmrpc_host_copy_options(VmrpcServer *srv, const VmrpcSock *s,
     }
 }
 
+/* Of an option that is not in force: back to what it is without it. */
+static void unset_option(const VmrpcServer *srv, const VmrpcSock *s,
+                         const VmrpcSavedOption *option)
+{
+    VmrpcSockopt opt;
+
+    if (vmrpc_sockopt_to_host(vmrpc_sock_kind(srv, s), VMRPC_SOCKOPT_UNSET,
+                              option->level, option->name, NULL, 0,
+                              &opt) == 0 && opt.idle) {
+        setsockopt(s->fd, opt.level, opt.optname, opt.bytes, opt.len);
+    }
+}
+
+void vmrpc_host_name_peers(VmrpcServer *srv, VmrpcSock *s, bool mapped)
+{
+    VmrpcSavedOption saved[VMRPC_SAVED_OPTIONS];
+    uint32_t num;
+
+    if (s->mapped == mapped) {
+        return;
+    }
+    s->mapped = mapped;
+    if (!s->options || !vmrpc_sock_is_host(s)) {
+        return;
+    }
+    num = vmrpc_options_save(s->options, saved);
+    for (uint32_t i = 0; i < num; i++) {
+        unset_option(srv, s, &saved[i]);
+    }
+    for (uint32_t i = 0; i < num; i++) {
+        if (saved[i].level == IPPROTO_IP || saved[i].level == IPPROTO_IPV6) {
+            vmrpc_host_setsockopt(srv, s, saved[i].level, saved[i].name,
+                                  saved[i].value, saved[i].len);
+        }
+    }
+}
+
 /* Is its peer reached through the NAT64? */
 static bool is_behind_nat64(const VmrpcSock *s)
 {

@@ -73,6 +73,13 @@ VMRPC_LOCKED void vmrpc_host_copy_options(VmrpcServer *srv, const VmrpcSock *s,
                                           VmrpcSock *to);
 
 /*
+ * @s, of AF_INET6, has to do with IPv4-mapped peers from now on, or with
+ * others.  Sets the options that are in force with these.
+ */
+VMRPC_LOCKED void vmrpc_host_name_peers(VmrpcServer *srv, VmrpcSock *s,
+                                        bool mapped);
+
+/*
  * Another NAT64 prefix is in use: datagram sockets with a peer behind the NAT64
  * send there from now on.  Streams keep their peer, and end with it.
  */

@@ -301,7 +301,7 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (s->removed) {
         return -EBADF;
     }
-    ret = vmrpc_peer_error(&srv->reach, &ss, s->proto, ret);
+    ret = vmrpc_sock_error(srv, s, &ss, ret);
     if (ret < 0) {
         ret = vmrpc_race_start(srv, s, &ss, ret);
     }

@@ -17,6 +17,7 @@
 #include "hw/vmrpc/server/bind.h"
 #include "hw/vmrpc/server/gateway.h"
 #include "hw/vmrpc/server/groups.h"
+#include "hw/vmrpc/server/hostsock.h"
 #include "hw/vmrpc/server/ready.h"
 #include "hw/vmrpc/server/resolver-queue.h"
 #include "hw/vmrpc/server/resolver.h"
@@ -137,7 +138,10 @@ static VMRPC_LOCKED int send_destination(VmrpcServer *srv, VmrpcSock *s,
 
 static int cmsg_family(const VmrpcServer *srv, const VmrpcSock *s)
 {
-    return s->inet6 ? VMRPC_CMSG_PLAIN6 : vmrpc_host_family(srv);
+    if (s->inet6) {
+        return s->mapped ? VMRPC_CMSG_MAPPED6 : VMRPC_CMSG_PLAIN6;
+    }
+    return vmrpc_host_family(srv);
 }
 
 static VMRPC_LOCKED int send_control(VmrpcServer *srv, const VmrpcSock *s,
@@ -208,7 +212,7 @@ static int send_ping_header(const VmrpcCall *call,
     return vmrpc_ping_to_host(header);
 }
 
-/* The result of sendmsg(), as an IPv4 socket gives it. */
+/* The result of sendmsg(), as the guest's socket gives it. */
 static ssize_t sent(VmrpcServer *srv, const VmrpcSock *s,
                     const struct msghdr *msg, ssize_t n)
 {
@@ -223,7 +227,7 @@ static ssize_t sent(VmrpcServer *srv, const VmrpcSock *s,
         getpeername(s->fd, (struct sockaddr *)&peer, &len) == 0) {
         dest = &peer;
     }
-    return vmrpc_peer_error(&srv->reach, dest, s->proto, n);
+    return vmrpc_sock_error(srv, s, dest, n);
 }
 
 static VMRPC_LOCKED ssize_t send_host(VmrpcServer *srv, VmrpcSock *s,
@@ -527,7 +531,7 @@ int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         vmrpc_sock_refresh(srv, s);
     }
     if (n < 0) {
-        return vmrpc_peer_error(&srv->reach, NULL, 0, n);
+        return vmrpc_sock_error(srv, s, NULL, n);
     }
     call->value = n;
     /* MSG_TRUNC may report more than there was room for. */

@@ -396,8 +396,9 @@ static VMRPC_LOCKED int find_address(VmrpcServer *srv, VmrpcSock *s,
     ret = vmrpc_inet6_to_guest4(&srv->reach, &call->addr6,
                                 &call->named.sin_addr);
     srv->counters.dropped_pool_full += ret == -ENOBUFS;
-    if (call->op == VMRPC_CONNECT || call->op == VMRPC_SENDMSG) {
-        s->mapped = IN6_IS_ADDR_V4MAPPED(&call->addr6);
+    if (call->op == VMRPC_CONNECT ||
+        (call->op == VMRPC_SENDMSG && !vmrpc_sock_is_connected(s))) {
+        vmrpc_host_name_peers(srv, s, IN6_IS_ADDR_V4MAPPED(&call->addr6));
     }
     return ret;
 }

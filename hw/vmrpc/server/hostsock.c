@@ -53,7 +53,7 @@ err:
 VmrpcSockKind vmrpc_sock_kind(const VmrpcServer *srv, const VmrpcSock *s)
 {
     return (VmrpcSockKind) { .family = vmrpc_host_family(srv), .type = s->type,
-                             .guest6 = s->inet6 };
+                             .guest6 = s->inet6, .mapped = s->mapped };
 }
 
 int vmrpc_fd_setsockopt(VmrpcServer *srv, const VmrpcSock *s, int fd,
@@ -77,11 +77,18 @@ int vmrpc_fd_setsockopt(VmrpcServer *srv, const VmrpcSock *s, int fd,
         opt.linger.l_linger) {
         opt.linger.l_onoff = 0;
     }
-    if (fd >= 0 &&
+    if (fd >= 0 && !opt.idle &&
         setsockopt(fd, opt.level, opt.optname, opt.bytes, opt.len) < 0) {
         return -errno;
     }
     return 0;
+}
+
+int vmrpc_sock_error(const VmrpcServer *srv, const VmrpcSock *s,
+                     const struct sockaddr_storage *dest, int error)
+{
+    return vmrpc_sock_is_plain6(s)
+           ? error : vmrpc_peer_error(&srv->reach, dest, s->proto, error);
 }
 
 int vmrpc_local_address(const VmrpcServer *srv, const VmrpcSock *s,

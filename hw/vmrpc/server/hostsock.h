@@ -25,6 +25,13 @@ int vmrpc_fd_setsockopt(VmrpcServer *srv, const VmrpcSock *s, int fd,
                         int level, int name, const void *value, uint32_t len);
 
 /*
+ * The errno of a call for @s, from a negative one of the host: that of ICMP
+ * where the guest sees IPv4 (vmrpc_peer_error()).  @dest: may be NULL.
+ */
+int vmrpc_sock_error(const VmrpcServer *srv, const VmrpcSock *s,
+                     const struct sockaddr_storage *dest, int error);
+
+/*
  * The guest's view of the local address of @s: its own, or INADDR_ANY.
  * Returns 0 or a negative errno.
  */

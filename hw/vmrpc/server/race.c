@@ -139,7 +139,8 @@ static VMRPC_LOCKED int like(VmrpcServer *srv, const VmrpcSock *s,
                              VmrpcBuffers *buffers)
 {
     VmrpcSock other = { .ops = &vmrpc_host_backing, .type = s->type,
-                        .proto = s->proto, .inet6 = s->inet6 };
+                        .proto = s->proto, .inet6 = s->inet6,
+                        .mapped = s->mapped };
     int ret = vmrpc_budget_reserve(srv, NULL, dest, &other.buffers);
 
     if (ret < 0) {
@@ -307,7 +308,8 @@ static VMRPC_LOCKED void win(VmrpcServer *srv, VmrpcSock *s, unsigned i,
                              const VmrpcCandidate *winner)
 {
     VmrpcSock other = { .ops = &vmrpc_host_backing, .type = s->type,
-                        .proto = s->proto, .inet6 = s->inet6, .fd = s->fd };
+                        .proto = s->proto, .inet6 = s->inet6,
+                        .mapped = s->mapped, .fd = s->fd };
     bool taken = i && !s->race->in_turn;
     int ret = taken ? take_over(srv, s, i) : 0;
 

@@ -55,8 +55,9 @@ static void set_ready(const VmrpcServer *srv, VmrpcSock *s, uint32_t mask)
         socklen_t len = sizeof(err);
 
         if (getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &err, &len) == 0 && err) {
-            s->so_error = srv->config.reach.translate ? vmrpc_icmp_pending(err)
-                                                      : err;
+            s->so_error = srv->config.reach.translate &&
+                          !vmrpc_sock_is_plain6(s) ? vmrpc_icmp_pending(err)
+                                                   : err;
             if (!has_errors(s->fd)) {
                 mask &= ~VMRPC_ERR;
             }

@@ -135,8 +135,8 @@ struct VmrpcSock {
     in_port_t peer_port;        /* network byte order */
 
     /*
-     * inet6: the program names its peers by IPv4-mapped addresses, as the latest
-     * destination shows.  calls.c
+     * inet6: the program names its peers by IPv4-mapped addresses, as its peer
+     * shows, or else the latest destination.  bind.c
      */
     bool mapped;
 

@@ -55,13 +55,23 @@ typedef struct RecvErr6 {
     struct sockaddr_in6 offender;
 } RecvErr6;
 
+/* What a caller calls a family, as a set */
+enum {
+    HOST4 = 1 << 0,             /* AF_INET */
+    HOST6 = 1 << 1,             /* AF_INET6 */
+    PLAIN = 1 << 2,             /* VMRPC_CMSG_PLAIN6 */
+    MAPPED = 1 << 3,            /* VMRPC_CMSG_MAPPED6 */
+    GUEST6 = PLAIN | MAPPED,
+    ANY = HOST4 | HOST6 | GUEST6,
+};
+
 /*
  * A type of message, on the side that it comes from and on the other.  @convert
  * reads from_size bytes and writes to_size bytes, at any alignment; it returns
  * 0 or a negative errno.
  */
 typedef struct Conversion {
-    int family;                 /* of the host's socket; 0: any */
+    unsigned families;          /* of these sockets */
     int from_level, from_type;
     size_t from_size;
     int to_level, to_type;
@@ -323,14 +333,26 @@ static int pktinfo_from_host6(const uint8_t *from, uint8_t *to,
     return 0;
 }
 
+static struct in6_addr map4(struct in_addr addr4)
+{
+    struct in6_addr mapped = { { { [10] = 0xff, [11] = 0xff } } };
+
+    memcpy(&mapped.s6_addr[12], &addr4, sizeof(addr4));
+    return mapped;
+}
+
 static int pktinfo6_from_host(const uint8_t *from, uint8_t *to,
                               const VmrpcCmsgOps *ops)
 {
     struct in6_pktinfo info;
+    struct in_addr group;
 
     memcpy(&info, from, sizeof(info));
     if (!IN6_IS_ADDR_MULTICAST(&info.ipi6_addr)) {
         info.ipi6_addr = ops->own6;
+    } else if (IN6_IS_ADDR_V4MAPPED(&ops->own6) && ops->to4 &&
+               ops->to4(ops->opaque, &info.ipi6_addr, &group)) {
+        info.ipi6_addr = map4(group);
     }
     memcpy(to, &info.ipi6_addr, sizeof(info.ipi6_addr));
     put_le32(to + sizeof(info.ipi6_addr), 0);
@@ -348,21 +370,26 @@ static void write_extended_err(uint8_t *to, const struct sock_extended_err *ee)
     put_le32(to + 12, ee->ee_data);
 }
 
+static void write_recverr6(uint8_t *to, const RecvErr6 *err)
+{
+    memset(to, 0, G_RECVERR6);
+    write_extended_err(to, &err->ee);
+    if (err->offender.sin6_family == AF_INET6) {
+        put_le16(to + G_EXTENDED_ERR, G_AF_INET6);
+        memcpy(to + G_EXTENDED_ERR + 2, &err->offender.sin6_port,
+               sizeof(err->offender.sin6_port));
+        memcpy(to + G_EXTENDED_ERR + 8, &err->offender.sin6_addr,
+               sizeof(err->offender.sin6_addr));
+    }
+}
+
 static int recverr6_from_host(const uint8_t *from, uint8_t *to,
                               const VmrpcCmsgOps *ops)
 {
     RecvErr6 err;
 
     memcpy(&err, from, sizeof(err));
-    memset(to, 0, G_RECVERR6);
-    write_extended_err(to, &err.ee);
-    if (err.offender.sin6_family == AF_INET6) {
-        put_le16(to + G_EXTENDED_ERR, G_AF_INET6);
-        memcpy(to + G_EXTENDED_ERR + 2, &err.offender.sin6_port,
-               sizeof(err.offender.sin6_port));
-        memcpy(to + G_EXTENDED_ERR + 8, &err.offender.sin6_addr,
-               sizeof(err.offender.sin6_addr));
-    }
+    write_recverr6(to, &err);
     return 0;
 }
 
@@ -404,109 +431,145 @@ static void icmp6_to_icmp(struct sock_extended_err *ee)
     ee->ee_errno = error.error;
 }
 
+/* The error as ICMP has it; returns whether the offender's address is @addr. */
+static bool read_recverr6(const uint8_t *from, const VmrpcCmsgOps *ops,
+                          RecvErr6 *err, struct in_addr *addr)
+{
+    memcpy(err, from, sizeof(*err));
+    if (err->ee.ee_origin == SO_EE_ORIGIN_ICMP6) {
+        icmp6_to_icmp(&err->ee);
+    } else if (err->ee.ee_origin == SO_EE_ORIGIN_LOCAL &&
+               err->ee.ee_errno == EMSGSIZE) {
+        err->ee.ee_info = vmrpc_guest_mtu(err->ee.ee_info);
+    }
+    return err->offender.sin6_family == AF_INET6 && ops->to4 &&
+           ops->to4(ops->opaque, &err->offender.sin6_addr, addr);
+}
+
 static int recverr_from_host6(const uint8_t *from, uint8_t *to,
                               const VmrpcCmsgOps *ops)
 {
     RecvErr6 err;
     struct in_addr addr;
-    bool known;
+    bool known = read_recverr6(from, ops, &err, &addr);
 
-    memcpy(&err, from, sizeof(err));
-    if (err.ee.ee_origin == SO_EE_ORIGIN_ICMP6) {
-        icmp6_to_icmp(&err.ee);
-    } else if (err.ee.ee_origin == SO_EE_ORIGIN_LOCAL &&
-               err.ee.ee_errno == EMSGSIZE) {
-        err.ee.ee_info = vmrpc_guest_mtu(err.ee.ee_info);
-    }
-    known = err.offender.sin6_family == AF_INET6 && ops->to4 &&
-            ops->to4(ops->opaque, &err.offender.sin6_addr, &addr);
     write_recverr(to, &err.ee, known ? &addr : NULL, err.offender.sin6_port);
+    return 0;
+}
+
+static int recverr_mapped_from_host(const uint8_t *from, uint8_t *to,
+                                    const VmrpcCmsgOps *ops)
+{
+    RecvErr6 err;
+    struct in_addr addr;
+
+    if (read_recverr6(from, ops, &err, &addr)) {
+        err.offender.sin6_addr = map4(addr);
+    } else {
+        err.offender.sin6_family = AF_UNSPEC;
+    }
+    write_recverr6(to, &err);
     return 0;
 }
 
 /* from the guest */
 static const Conversion to_host[] = {
-    { AF_INET, SOL_IP, IP_TTL, 4, SOL_IP, IP_TTL, sizeof(int), ttl_to_host },
-    { AF_INET, SOL_IP, IP_TOS, 4, SOL_IP, IP_TOS, sizeof(int), tos_to_host },
-    { AF_INET, SOL_IP, IP_TOS, 1,
+    { HOST4, SOL_IP, IP_TTL, 4, SOL_IP, IP_TTL, sizeof(int), ttl_to_host },
+    { HOST4, SOL_IP, IP_TOS, 4, SOL_IP, IP_TOS, sizeof(int), tos_to_host },
+    { HOST4, SOL_IP, IP_TOS, 1,
       SOL_IP, IP_TOS, sizeof(int), tos_byte_to_host },
-    { AF_INET, SOL_IP, IP_PKTINFO, G_PKTINFO,
+    { HOST4, SOL_IP, IP_PKTINFO, G_PKTINFO,
       SOL_IP, IP_PKTINFO, sizeof(struct in_pktinfo), pktinfo_to_host4 },
-    { AF_INET6, SOL_IP, IP_TTL, 4,
+    { HOST6 | GUEST6, SOL_IP, IP_TTL, 4,
       SOL_IPV6, IPV6_HOPLIMIT, sizeof(int), ttl_to_host },
-    { AF_INET6, SOL_IP, IP_TOS, 4,
+    { HOST6 | GUEST6, SOL_IP, IP_TOS, 4,
       SOL_IPV6, IPV6_TCLASS, sizeof(int), tos_to_host },
-    { AF_INET6, SOL_IP, IP_TOS, 1,
+    { HOST6 | GUEST6, SOL_IP, IP_TOS, 1,
       SOL_IPV6, IPV6_TCLASS, sizeof(int), tos_byte_to_host },
-    { AF_INET6, SOL_IP, IP_PKTINFO, G_PKTINFO,
+    { HOST6 | GUEST6, SOL_IP, IP_PKTINFO, G_PKTINFO,
       SOL_IPV6, IPV6_PKTINFO, sizeof(struct in6_pktinfo), pktinfo_to_host6 },
-    { VMRPC_CMSG_PLAIN6, SOL_IPV6, IPV6_HOPLIMIT, 4,
+    { GUEST6, SOL_IPV6, IPV6_HOPLIMIT, 4,
       SOL_IPV6, IPV6_HOPLIMIT, sizeof(int), octet6_to_host },
-    { VMRPC_CMSG_PLAIN6, SOL_IPV6, IPV6_TCLASS, 4,
+    { GUEST6, SOL_IPV6, IPV6_TCLASS, 4,
       SOL_IPV6, IPV6_TCLASS, sizeof(int), octet6_to_host },
-    { VMRPC_CMSG_PLAIN6, SOL_IPV6, IPV6_DONTFRAG, 4,
+    { GUEST6, SOL_IPV6, IPV6_DONTFRAG, 4,
       SOL_IPV6, IPV6_DONTFRAG, sizeof(int), switch6_to_host },
-    { VMRPC_CMSG_PLAIN6, SOL_IPV6, IPV6_PKTINFO, G_PKTINFO6,
+    { GUEST6, SOL_IPV6, IPV6_PKTINFO, G_PKTINFO6,
       SOL_IPV6, IPV6_PKTINFO, sizeof(struct in6_pktinfo), pktinfo6_to_host },
-    { 0, SOL_UDP, UDP_SEGMENT, 2,
+    { ANY, SOL_UDP, UDP_SEGMENT, 2,
       SOL_UDP, UDP_SEGMENT, sizeof(uint16_t), segment_to_host },
-    { 0, G_SOL_SOCKET, G_SO_TIMESTAMPING_OLD, 4,
+    { ANY, G_SOL_SOCKET, G_SO_TIMESTAMPING_OLD, 4,
       SOL_SOCKET, SO_TIMESTAMPING_OLD, sizeof(uint32_t), stamps_to_host },
 };
 
 /* from the host */
 static const Conversion from_host[] = {
-    { AF_INET, SOL_IP, IP_TTL, sizeof(int), SOL_IP, IP_TTL, 4, int_from_host },
-    { AF_INET, SOL_IP, IP_TOS, 1, SOL_IP, IP_TOS, 1, byte_from_host },
-    { AF_INET, SOL_IP, IP_PKTINFO, sizeof(struct in_pktinfo),
+    { HOST4, SOL_IP, IP_TTL, sizeof(int), SOL_IP, IP_TTL, 4, int_from_host },
+    { HOST4, SOL_IP, IP_TOS, 1, SOL_IP, IP_TOS, 1, byte_from_host },
+    { HOST4, SOL_IP, IP_PKTINFO, sizeof(struct in_pktinfo),
       SOL_IP, IP_PKTINFO, G_PKTINFO, pktinfo_from_host4 },
-    { AF_INET, SOL_IP, IP_RECVERR, sizeof(RecvErr4),
+    { HOST4, SOL_IP, IP_RECVERR, sizeof(RecvErr4),
       SOL_IP, IP_RECVERR, G_RECVERR, recverr_from_host4 },
-    { AF_INET6, SOL_IPV6, IPV6_HOPLIMIT, sizeof(int),
+    { HOST6 | MAPPED, SOL_IPV6, IPV6_HOPLIMIT, sizeof(int),
       SOL_IP, IP_TTL, 4, int_from_host },
-    { AF_INET6, SOL_IPV6, IPV6_TCLASS, sizeof(int),
+    { HOST6 | MAPPED, SOL_IPV6, IPV6_TCLASS, sizeof(int),
       SOL_IP, IP_TOS, 1, int_to_byte_from_host },
-    { AF_INET6, SOL_IPV6, IPV6_PKTINFO, sizeof(struct in6_pktinfo),
+    { HOST6, SOL_IPV6, IPV6_PKTINFO, sizeof(struct in6_pktinfo),
       SOL_IP, IP_PKTINFO, G_PKTINFO, pktinfo_from_host6 },
-    { AF_INET6, SOL_IPV6, IPV6_RECVERR, sizeof(RecvErr6),
+    { HOST6, SOL_IPV6, IPV6_RECVERR, sizeof(RecvErr6),
       SOL_IP, IP_RECVERR, G_RECVERR, recverr_from_host6 },
-    { VMRPC_CMSG_PLAIN6, SOL_IPV6, IPV6_HOPLIMIT, sizeof(int),
+    { PLAIN, SOL_IPV6, IPV6_HOPLIMIT, sizeof(int),
       SOL_IPV6, IPV6_HOPLIMIT, 4, int_from_host },
-    { VMRPC_CMSG_PLAIN6, SOL_IPV6, IPV6_TCLASS, sizeof(int),
+    { PLAIN, SOL_IPV6, IPV6_TCLASS, sizeof(int),
       SOL_IPV6, IPV6_TCLASS, 4, int_from_host },
-    { VMRPC_CMSG_PLAIN6, SOL_IPV6, IPV6_PKTINFO, sizeof(struct in6_pktinfo),
+    { GUEST6, SOL_IPV6, IPV6_PKTINFO, sizeof(struct in6_pktinfo),
       SOL_IPV6, IPV6_PKTINFO, G_PKTINFO6, pktinfo6_from_host },
-    { VMRPC_CMSG_PLAIN6, SOL_IPV6, IPV6_RECVERR, sizeof(RecvErr6),
+    { PLAIN, SOL_IPV6, IPV6_RECVERR, sizeof(RecvErr6),
       SOL_IPV6, IPV6_RECVERR, G_RECVERR6, recverr6_from_host },
-    { 0, SOL_UDP, UDP_GRO, sizeof(int), SOL_UDP, UDP_GRO, 4, int_from_host },
-    { 0, SOL_TCP, TCP_CM_INQ, sizeof(int),
+    { MAPPED, SOL_IPV6, IPV6_RECVERR, sizeof(RecvErr6),
+      SOL_IPV6, IPV6_RECVERR, G_RECVERR6, recverr_mapped_from_host },
+    { ANY, SOL_UDP, UDP_GRO, sizeof(int), SOL_UDP, UDP_GRO, 4, int_from_host },
+    { ANY, SOL_TCP, TCP_CM_INQ, sizeof(int),
       SOL_TCP, TCP_CM_INQ, 4, int_from_host },
-    { 0, SOL_SOCKET, SO_RXQ_OVFL, sizeof(uint32_t),
+    { ANY, SOL_SOCKET, SO_RXQ_OVFL, sizeof(uint32_t),
       G_SOL_SOCKET, G_SO_RXQ_OVFL, 4, int_from_host },
-    { 0, SOL_SOCKET, SO_TIMESTAMP_OLD, G_TIME,
+    { ANY, SOL_SOCKET, SO_TIMESTAMP_OLD, G_TIME,
       G_SOL_SOCKET, G_SO_TIMESTAMP_OLD, G_TIME, timeval_from_host },
-    { 0, SOL_SOCKET, SO_TIMESTAMPNS_OLD, G_TIME,
+    { ANY, SOL_SOCKET, SO_TIMESTAMPNS_OLD, G_TIME,
       G_SOL_SOCKET, G_SO_TIMESTAMPNS_OLD, G_TIME, timespec_from_host },
-    { 0, SOL_SOCKET, SO_TIMESTAMP_NEW, G_TIME,
+    { ANY, SOL_SOCKET, SO_TIMESTAMP_NEW, G_TIME,
       G_SOL_SOCKET, G_SO_TIMESTAMP_NEW, G_TIME, timeval_from_host },
-    { 0, SOL_SOCKET, SO_TIMESTAMPNS_NEW, G_TIME,
+    { ANY, SOL_SOCKET, SO_TIMESTAMPNS_NEW, G_TIME,
       G_SOL_SOCKET, G_SO_TIMESTAMPNS_NEW, G_TIME, timespec_from_host },
-    { 0, SOL_SOCKET, SO_TIMESTAMPING_OLD, G_TIMES,
+    { ANY, SOL_SOCKET, SO_TIMESTAMPING_OLD, G_TIMES,
       G_SOL_SOCKET, G_SO_TIMESTAMPING_OLD, G_TIMES, times_from_host },
-    { 0, SOL_SOCKET, SO_TIMESTAMPING_NEW, G_TIMES,
+    { ANY, SOL_SOCKET, SO_TIMESTAMPING_NEW, G_TIMES,
       G_SOL_SOCKET, G_SO_TIMESTAMPING_NEW, G_TIMES, times_from_host },
 };
+
+static unsigned family_set(int family)
+{
+    switch (family) {
+    case VMRPC_CMSG_PLAIN6:
+        return PLAIN;
+    case VMRPC_CMSG_MAPPED6:
+        return MAPPED;
+    default:
+        return family == AF_INET6 ? HOST6 : HOST4;
+    }
+}
 
 /* @known: the table has this type, perhaps with another size */
 static const Conversion *find_conversion(const Conversion *table, size_t n,
                                          int family, int level, int type,
                                          size_t size, bool *known)
 {
+    unsigned set = family_set(family);
     size_t i;
 
     *known = false;
     for (i = 0; i < n; i++) {
-        if ((!table[i].family || table[i].family == family) &&
+        if (table[i].families & set &&
             table[i].from_level == level && table[i].from_type == type) {
             *known = true;
             if (table[i].from_size == size) {

@@ -24,29 +24,32 @@
 #define VMRPC_CMSG_HOST_MAX (VMRPC_CMSG_MAX / 4 * 5)
 
 /*
- * A family beside AF_INET6 and AF_INET, which are the host's for a socket of
- * AF_INET of the guest's: both sockets are of AF_INET6.
+ * Families beside AF_INET6 and AF_INET, which are the host's for a socket of
+ * AF_INET of the guest's: both sockets are of AF_INET6, and the guest's has to
+ * do with IPv4-mapped peers, or with others.
  */
 #define VMRPC_CMSG_PLAIN6 0x10000
+#define VMRPC_CMSG_MAPPED6 0x10001
 
 /*
  * The addresses and the clock of the device.  Each callback returns false if
  * there is no such address; NULL stands for a callback that always does.
  */
 typedef struct VmrpcCmsgOps {
-    /* AF_INET6: the host's source address for @addr4, which is not 0.0.0.0 */
+    /* not AF_INET: the host's source address for @addr4, not 0.0.0.0 */
     bool (*to6)(void *opaque, struct in_addr addr4, struct in6_addr *addr6);
-    /* AF_INET6: destination of a datagram, or sender of an ICMPv6 error */
+    /* not AF_INET: destination of a datagram, or sender of an ICMPv6 error */
     bool (*to4)(void *opaque, const struct in6_addr *addr6,
                 struct in_addr *addr4);
     /* AF_INET: may the guest send from @addr4? */
     bool (*is_source)(void *opaque, struct in_addr addr4);
-    /* PLAIN6: the host's source address for @named, which is not :: */
+    /* PLAIN6, MAPPED6: the host's source address for @named, not :: */
     bool (*source6)(void *opaque, const struct in6_addr *named,
                     struct in6_addr *addr6);
     void *opaque;
     struct in_addr own4;        /* the local address of a multicast datagram */
-    struct in6_addr own6;       /* PLAIN6: the local address of any other */
+    /* PLAIN6, MAPPED6: the local address of any other, named as its peers */
+    struct in6_addr own6;
     /* give moments instead of times; has just been seen; NULL: give times */
     const VmrpcClock *clock;
 } VmrpcCmsgOps;
@@ -61,14 +64,15 @@ typedef struct VmrpcCmsgDrops {
 
 /**
  * vmrpc_cmsg_to_host: ancillary data of sendmsg()
- * @family: AF_INET6 or AF_INET, the host's socket; or VMRPC_CMSG_PLAIN6
+ * @family: AF_INET6 or AF_INET, the host's socket; or VMRPC_CMSG_PLAIN6 or
+ *          VMRPC_CMSG_MAPPED6
  * @guest: a private copy of the guest's bytes, @guest_len of them
  * @host: room for the host's msg_control, aligned for struct cmsghdr
  * @host_cap: its bytes; VMRPC_CMSG_HOST_MAX always suffices
  *
  * IP_TTL, IP_TOS, IP_PKTINFO, UDP_SEGMENT and SO_TIMESTAMPING exist in this
- * direction; with PLAIN6 IPV6_HOPLIMIT, IPV6_TCLASS, IPV6_PKTINFO,
- * IPV6_DONTFRAG.
+ * direction; with PLAIN6 and MAPPED6 also IPV6_HOPLIMIT, IPV6_TCLASS,
+ * IPV6_PKTINFO, IPV6_DONTFRAG.
  *
  * Returns: msg_controllen; -EINVAL for a malformed or unknown message, or for
  * a source address that is not the guest's; -ENODEV for the number of an

@@ -17,6 +17,11 @@
  * TCP_MAXSEG counts payload and stays.  The IPv4 TTL is 1 to 255 or -1; IPv6
  * also accepts 0.  IP_TOS is one byte, whatever the int holds.
  *
+ * A socket of AF_INET6 of the guest's has both an IPv4 and an IPv6 set, and one
+ * socket on the host.  That has the values of the set in force.  When the kind
+ * of its peers changes, those of the other set are unset
+ * (VmrpcSockoptRow.unset).
+ *
  * Not in the table: timeouts (SO_RCVTIMEO) and IPV6_V6ONLY, which the guest
  * implements, and multicast memberships, which carry addresses and interfaces
  * (groups.c).
@@ -50,9 +55,11 @@ enum {
     EMPTY = 1 << 5,
     /* never set, whatever the value: -EPERM */
     REFUSED = 1 << 6,
-    /* of the guest's AF_INET6 sockets, or of the others */
+    /* of the guest's AF_INET6 sockets alone */
     ONLY6 = 1 << 7,
-    ONLY4 = 1 << 8,
+    /* of those, in force only with IPv4-mapped peers, or only with others */
+    MAPPED = 1 << 8,
+    PLAIN = 1 << 9,
     RW = SET | GET,
     BOTH = STREAM | DGRAM,
 };
@@ -77,6 +84,7 @@ typedef struct VmrpcSockoptRow {
     Twist twist;
     int min, max;               /* of an int, for set; both 0: no limit */
     int error;                  /* for an int out of range; 0: -EINVAL */
+    int unset;                  /* MAPPED, PLAIN: the value of a new socket */
 } VmrpcSockoptRow;
 
 /* An option of IPv4 and its IPv6 counterpart */
@@ -84,7 +92,7 @@ typedef struct VmrpcSockoptRow {
     { .guest_level = SOL_IP, .guest_name = name, \
       .level4 = SOL_IP, .name4 = name, \
       .level6 = SOL_IPV6, .name6 = name_of_6, \
-      .value = VMRPC_SOCKOPT_ ## value_, .flags = (flags_) | BYTE | ONLY4, \
+      .value = VMRPC_SOCKOPT_ ## value_, .flags = (flags_) | BYTE | MAPPED, \
       ## __VA_ARGS__ }
 /* An option that has the same numbers for both families */
 #define ROW_SAME(level, name, value_, flags_, ...) \
@@ -92,7 +100,7 @@ typedef struct VmrpcSockoptRow {
       .level4 = level, .name4 = name, .level6 = level, .name6 = name, \
       .value = VMRPC_SOCKOPT_ ## value_, .flags = (flags_), ## __VA_ARGS__ }
 #define ROW_IPV6(name, value_, flags_, ...) \
-    ROW_SAME(SOL_IPV6, name, value_, (flags_) | ONLY6, ## __VA_ARGS__)
+    ROW_SAME(SOL_IPV6, name, value_, (flags_) | ONLY6 | PLAIN, ## __VA_ARGS__)
 #define ROW_TCP(name, value_, flags_) \
     ROW_SAME(SOL_TCP, name, value_, (flags_) | STREAM)
 #define ROW_UDP(name, value_, ...) \
@@ -148,39 +156,43 @@ static const VmrpcSockoptRow rows[] = {
 
     ROW_IP(IP_TOS, IPV6_TCLASS, INT, RW | BOTH | EMPTY, .twist = TWIST_TOS),
     ROW_IP(IP_TTL, IPV6_UNICAST_HOPS, INT, RW | BOTH,
-           .twist = TWIST_TTL, .min = -1, .max = 255),
+           .twist = TWIST_TTL, .min = -1, .max = 255, .unset = -1),
+    /* of AF_INET6, the guest has one for both: IPV6_RECVPKTINFO */
     ROW_IP(IP_PKTINFO, IPV6_RECVPKTINFO, BOOL, RW | BOTH | EMPTY),
     ROW_IP(IP_RECVTTL, IPV6_RECVHOPLIMIT, BOOL, RW | BOTH | EMPTY),
     ROW_IP(IP_RECVTOS, IPV6_RECVTCLASS, BOOL, RW | BOTH | EMPTY),
     ROW_IP(IP_RECVERR, IPV6_RECVERR, BOOL, RW | BOTH | EMPTY),
     /* IP_PMTUDISC_* and IPV6_PMTUDISC_* have the same values, 0 to 5 */
     ROW_IP(IP_MTU_DISCOVER, IPV6_MTU_DISCOVER, INT, RW | BOTH | EMPTY,
-           .min = IP_PMTUDISC_DONT, .max = IP_PMTUDISC_OMIT),
+           .min = IP_PMTUDISC_DONT, .max = IP_PMTUDISC_OMIT,
+           .unset = IP_PMTUDISC_WANT),
     ROW_IP(IP_MTU, IPV6_MTU, INT, GET | BOTH, .twist = TWIST_MTU),
     ROW_IP(IP_MINTTL, IPV6_MINHOPCOUNT, INT, RW | BOTH, .min = 0, .max = 255),
     ROW_IP(IP_MULTICAST_TTL, IPV6_MULTICAST_HOPS, INT, RW | DGRAM,
-           .min = -1, .max = 255),
-    ROW_IP(IP_MULTICAST_LOOP, IPV6_MULTICAST_LOOP, BOOL, RW | BOTH),
-    ROW_SAME(SOL_IP, IP_BIND_ADDRESS_NO_PORT, BOOL,
-             RW | BOTH | BYTE | EMPTY | ONLY4),
+           .min = -1, .max = 255, .unset = 1),
+    ROW_IP(IP_MULTICAST_LOOP, IPV6_MULTICAST_LOOP, BOOL, RW | BOTH, .unset = 1),
+    ROW_SAME(SOL_IP, IP_BIND_ADDRESS_NO_PORT, BOOL, RW | BOTH | BYTE | EMPTY),
     /* the host decides on the use of foreign addresses */
     ROW_SAME(SOL_IP, IP_FREEBIND, INT, SET | BOTH | REFUSED),
     ROW_SAME(SOL_IP, IP_TRANSPARENT, INT, SET | BOTH | REFUSED),
 
-    ROW_IPV6(IPV6_UNICAST_HOPS, INT, RW | BOTH, .min = -1, .max = 255),
+    ROW_IPV6(IPV6_UNICAST_HOPS, INT, RW | BOTH, .min = -1, .max = 255,
+             .unset = -1),
     ROW_IPV6(IPV6_TCLASS, INT, RW | BOTH, .min = -1, .max = 255),
-    ROW_IPV6(IPV6_RECVPKTINFO, BOOL, RW | BOTH),
+    ROW_SAME(SOL_IPV6, IPV6_RECVPKTINFO, BOOL, RW | BOTH | ONLY6),
     ROW_IPV6(IPV6_RECVHOPLIMIT, BOOL, RW | BOTH),
     ROW_IPV6(IPV6_RECVTCLASS, BOOL, RW | BOTH),
     ROW_IPV6(IPV6_RECVERR, BOOL, RW | BOTH),
-    ROW_IPV6(IPV6_MTU_DISCOVER, INT, RW | BOTH,
-             .min = IPV6_PMTUDISC_DONT, .max = IPV6_PMTUDISC_OMIT),
+    ROW_IPV6(IPV6_MTU_DISCOVER, INT, RW | BOTH, .min = IPV6_PMTUDISC_DONT,
+             .max = IPV6_PMTUDISC_OMIT, .unset = IPV6_PMTUDISC_WANT),
     ROW_IPV6(IPV6_DONTFRAG, BOOL, RW | BOTH),
-    ROW_IPV6(IPV6_MTU, INT, GET | BOTH),
+    ROW_IPV6(IPV6_MTU, INT, RW | BOTH, .twist = TWIST_MTU,
+             .min = 0, .max = UINT16_MAX),
     ROW_IPV6(IPV6_MINHOPCOUNT, INT, RW | BOTH, .min = 0, .max = 255),
-    ROW_IPV6(IPV6_MULTICAST_HOPS, INT, RW | DGRAM, .min = -1, .max = 255),
-    ROW_IPV6(IPV6_MULTICAST_LOOP, BOOL, RW | BOTH),
-    ROW_IPV6(IPV6_AUTOFLOWLABEL, BOOL, RW | BOTH),
+    ROW_IPV6(IPV6_MULTICAST_HOPS, INT, RW | DGRAM, .min = -1, .max = 255,
+             .unset = 1),
+    ROW_IPV6(IPV6_MULTICAST_LOOP, BOOL, RW | BOTH, .unset = 1),
+    ROW_SAME(SOL_IPV6, IPV6_AUTOFLOWLABEL, BOOL, RW | BOTH | ONLY6),
     ROW_SAME(SOL_IPV6, IPV6_FREEBIND, INT, SET | BOTH | REFUSED | ONLY6),
     ROW_SAME(SOL_IPV6, IPV6_TRANSPARENT, INT, SET | BOTH | REFUSED | ONLY6),
 
@@ -317,17 +329,18 @@ int vmrpc_sockopt_to_host(VmrpcSockKind kind, VmrpcSockoptDir dir,
                           const void *value, size_t len, VmrpcSockopt *opt)
 {
     const VmrpcSockoptRow *row = find_row(level, optname);
-    unsigned need = (dir == VMRPC_SOCKOPT_SET ? SET : GET) |
+    unsigned need = (dir == VMRPC_SOCKOPT_GET ? GET : SET) |
                     (kind.type == SOCK_STREAM ? STREAM : DGRAM);
 
     if (!row || (row->flags & need) != need ||
-        row->flags & (kind.guest6 ? ONLY4 : ONLY6)) {
+        (row->flags & ONLY6 && !kind.guest6)) {
         return -ENOPROTOOPT;
     }
     opt->row = row;
     opt->value = row->value;
     opt->guest6 = kind.guest6;
-    opt->translated = kind.family == AF_INET6 && !kind.guest6;
+    opt->translated = kind.family == AF_INET6 && (!kind.guest6 || kind.mapped);
+    opt->idle = kind.guest6 && row->flags & (kind.mapped ? PLAIN : MAPPED);
     opt->level = kind.family == AF_INET6 ? row->level6 : row->level4;
     opt->optname = kind.family == AF_INET6 ? row->name6 : row->name4;
     if (dir == VMRPC_SOCKOPT_GET) {
@@ -339,6 +352,11 @@ int vmrpc_sockopt_to_host(VmrpcSockKind kind, VmrpcSockoptDir dir,
         memset(opt->bytes, 0, sizeof(opt->bytes));
         opt->len = room_for(row->value);
         return 0;
+    }
+    if (dir == VMRPC_SOCKOPT_UNSET) {
+        opt->i = row->unset;
+        opt->len = sizeof(opt->i);
+        return row->flags & (MAPPED | PLAIN) ? 0 : -ENOPROTOOPT;
     }
     switch (row->value) {
     case VMRPC_SOCKOPT_LINGER:

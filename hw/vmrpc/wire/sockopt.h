@@ -6,6 +6,9 @@
  * in asm-generic/socket.h.  The host uses the ABI for which this program was
  * compiled.  The guest's sockets are IPv4 or IPv6; the host's are IPv6
  * (translate=on), or IPv4 if the guest's are.
+ *
+ * A socket of AF_INET6 has two sets of options: that of SOL_IP is in force with
+ * IPv4-mapped peers, that of SOL_IPV6 with others.
  */
 #ifndef HW_VMRPC_SOCKOPT_H
 #define HW_VMRPC_SOCKOPT_H
@@ -24,11 +27,13 @@ typedef struct VmrpcSockKind {
     int family;                 /* AF_INET6 or AF_INET */
     int type;                   /* SOCK_STREAM or SOCK_DGRAM */
     bool guest6;                /* the guest's is one of AF_INET6, too */
+    bool mapped;                /* guest6: its peers are IPv4-mapped */
 } VmrpcSockKind;
 
 typedef enum VmrpcSockoptDir {
     VMRPC_SOCKOPT_SET,
     VMRPC_SOCKOPT_GET,
+    VMRPC_SOCKOPT_UNSET,        /* set to what it is if the guest never did */
 } VmrpcSockoptDir;
 
 typedef enum VmrpcSockoptValue {
@@ -58,18 +63,19 @@ typedef struct VmrpcSockopt {
         uint8_t bytes[VMRPC_SOCKOPT_MAX];
     };
     const struct VmrpcSockoptRow *row;
-    bool translated;            /* the guest's socket has another family */
+    bool translated;            /* to the guest, the packets are IPv4 */
     bool guest6;
+    bool idle;                  /* set: not in force with such peers */
 } VmrpcSockopt;
 
 /**
  * vmrpc_sockopt_to_host: an option of the guest, for the host
  * @kind: the host's socket
- * @dir: set or get
+ * @dir: what to do
  * @level: as the guest gave it
  * @optname: as the guest gave it
- * @value: for set, the guest's bytes; ignored for get
- * @len: for set, their number; for get, the guest's room in bytes
+ * @value: for set, the guest's bytes; else ignored
+ * @len: for set, their number
  * @opt: filled in on success; for get, pass it to getsockopt() and then to
  *       vmrpc_sockopt_from_host()
  *

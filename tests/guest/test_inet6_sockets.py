@@ -75,6 +75,18 @@ def test_the_interface_has_the_address(guest: Guest) -> None:
     assert "fe80:" not in guest.run("ip -6 address show dev vmrpc0").stdout
 
 
+@pytest.mark.parametrize("name", ["all", "vmrpc0"])
+def test_the_address_comes_back(guest: Guest, name: str) -> None:
+    """When IPv6 is switched off, and on again."""
+    setting = f"sysctl -qw net.ipv6.conf.{name}.disable_ipv6"
+    guest.run(f"{setting}=1")
+    assert guest.run("ip -6 address show dev vmrpc0").stdout == ""
+    guest.run(f"{setting}=0")
+    wait.until(lambda: "default" in guest.run("ip -6 route show dev vmrpc0").stdout, "a route")
+    test_the_interface_has_the_address(guest)
+    assert guest.run(f"curl -sS http://[{WEB_ADDRESS}]/").stdout == PAGE
+
+
 def test_the_module_says_how_it_is(guest: Guest) -> None:
     lines = dict(line.split(": ", 1) for line in guest.run(f"cat {_STATE}").stdout.splitlines())
     assert lines == {

@@ -21,6 +21,10 @@
  * from a kernel socket; there is no other interface for modules.  The messages
  * have an explicit destination: the kernel then checks the caller's
  * capabilities only, as a kernel socket has no file.
+ *
+ * When IPv6 is switched off on vmrpc0 (disable_ipv6), or vmrpc0 is set down,
+ * the kernel takes the IPv6 address away.  A second socket hears when IPv6 is on
+ * again: it gets the messages that ip monitor shows.
  */
 #include <linux/if_arp.h>
 #include <linux/inetdevice.h>
@@ -40,6 +44,7 @@
 
 #include "native/kernel.h"
 #include "native/netdev.h"
+#include "transport/compat.h"
 #include "transport/device.h"
 
 #define MTU_DEFAULT		1500
@@ -316,28 +321,124 @@ static int add_own(struct socket *nl, const struct vmrpc_device *dev,
 	return err == -EEXIST ? 0 : err;
 }
 
-static int configure(const struct vmrpc_device *dev)
+static int configure(const struct vmrpc_device *dev, const struct own *own)
 {
-	const struct own own4 = { AF_INET, dev->guest4_prefix, &dev->guest4,
-				  sizeof(dev->guest4) };
-	const struct own own6 = { AF_INET6, 128, &dev->guest6,
-				  sizeof(dev->guest6) };
 	struct socket *nl;
 	int err;
 
-	if (!dev->guest4)
-		return 0;
 	err = sock_create_kern(&init_net, PF_NETLINK, SOCK_RAW, NETLINK_ROUTE,
 			       &nl);
 	if (err)
 		return err;
-	err = add_own(nl, dev, &own4);
-	/* Without it, programs of AF_INET6 name IPv4-mapped addresses only. */
-	if (!err && dev->inet6 && add_own(nl, dev, &own6))
-		pr_notice("vmrpc: IPv6 is off on vmrpc0: no IPv6 address is reached\n");
+	err = add_own(nl, dev, own);
 	sock_release(nl);
 	return err;
 }
+
+static int configure4(const struct vmrpc_device *dev)
+{
+	const struct own own4 = { AF_INET, dev->guest4_prefix, &dev->guest4,
+				  sizeof(dev->guest4) };
+
+	return dev->guest4 ? configure(dev, &own4) : 0;
+}
+
+#if IS_ENABLED(CONFIG_IPV6)
+static int configure6(const struct vmrpc_device *dev)
+{
+	const struct own own6 = { AF_INET6, 128, &dev->guest6,
+				  sizeof(dev->guest6) };
+
+	return configure(dev, &own6);
+}
+
+/* Reads all messages that wait; is one of them about vmrpc0? */
+static bool hear(const struct vmrpc_device *dev)
+{
+	struct {
+		struct nlmsghdr nlh;
+		struct ifinfomsg ifi;
+	} heard;
+	bool ours = false;
+	int n;
+
+	do {
+		struct kvec in = { .iov_base = &heard,
+				   .iov_len = sizeof(heard) };
+		struct msghdr msg = { };
+
+		n = kernel_recvmsg(dev->ipv6_watch, &msg, &in, 1, in.iov_len,
+				   MSG_DONTWAIT);
+		/* Of those that are lost, one may have been. */
+		ours |= n == -ENOBUFS ||
+			(n == sizeof(heard) &&
+			 heard.ifi.ifi_index == dev->ifindex);
+	} while (n >= 0 || n == -ENOBUFS);
+	return ours;
+}
+
+/* Protects dev->ipv6_watch. */
+static DEFINE_MUTEX(watch_lock);
+
+static void ipv6_changed(struct work_struct *work)
+{
+	struct vmrpc_device *dev = container_of(work, struct vmrpc_device,
+						ipv6_work);
+
+	mutex_lock(&watch_lock);
+	/* While IPv6 is off, the kernel refuses the address. */
+	if (dev->ipv6_watch && hear(dev) &&
+	    !ipv6_chk_addr(&init_net, &dev->guest6, dev->netdev, 0))
+		configure6(dev);
+	mutex_unlock(&watch_lock);
+}
+
+static void watch_ready(struct sock *sk)
+{
+	struct vmrpc_device *dev = sk->sk_user_data;
+
+	schedule_work(&dev->ipv6_work);
+}
+
+static void add_ipv6(struct vmrpc_device *dev)
+{
+	struct sockaddr_nl changes = {
+		.nl_family = AF_NETLINK,
+		.nl_groups = BIT(RTNLGRP_IPV6_IFINFO - 1),
+	};
+	struct socket *nl;
+
+	INIT_WORK(&dev->ipv6_work, ipv6_changed);
+	/* Without it, programs of AF_INET6 name IPv4-mapped addresses only. */
+	if (configure6(dev))
+		pr_notice("vmrpc: IPv6 is off on vmrpc0: no IPv6 address is reached\n");
+	if (sock_create_kern(&init_net, PF_NETLINK, SOCK_RAW, NETLINK_ROUTE,
+			     &nl))
+		return;
+	dev->ipv6_watch = nl;
+	nl->sk->sk_user_data = dev;
+	nl->sk->sk_data_ready = watch_ready;
+	kernel_bind(nl, (struct vmrpc_sockaddr *)&changes, sizeof(changes));
+}
+
+static void remove_ipv6(struct vmrpc_device *dev)
+{
+	struct socket *nl;
+
+	mutex_lock(&watch_lock);
+	nl = dev->ipv6_watch;
+	dev->ipv6_watch = NULL;
+	mutex_unlock(&watch_lock);
+	if (!nl)
+		return;
+	/* From then on it schedules nothing. */
+	sock_release(nl);
+	cancel_work_sync(&dev->ipv6_work);
+}
+#else
+static void add_ipv6(struct vmrpc_device *dev) { }
+static void remove_ipv6(struct vmrpc_device *dev) { }
+#endif
 
 /**
  * vmrpc_netdev_add - make vmrpc0, bring it up and give it address and route
@@ -370,7 +471,9 @@ int vmrpc_netdev_add(struct vmrpc_device *dev)
 	err = dev_open(netdev, NULL);
 	rtnl_unlock();
 	if (!err)
-		err = configure(dev);
+		err = configure4(dev);
+	if (!err && dev->inet6)
+		add_ipv6(dev);
 	if (err) {
 		netdev_err(netdev, "cannot set address and route: %d\n", err);
 		vmrpc_netdev_remove(dev);
@@ -384,6 +487,8 @@ int vmrpc_netdev_add(struct vmrpc_device *dev)
  */
 void vmrpc_netdev_remove(struct vmrpc_device *dev)
 {
+	if (dev->inet6)
+		remove_ipv6(dev);
 	unregister_netdev(dev->netdev);
 	dev->netdev = NULL;
 }

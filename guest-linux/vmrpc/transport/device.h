@@ -99,6 +99,8 @@ struct vmrpc_device {
 	u8 guest4_prefix;
 	bool inet6;
 	struct in6_addr guest6;
+	struct socket *ipv6_watch;
+	struct work_struct ipv6_work;
 	__be32 pool4;
 	__be32 pool4_mask;
 	u16 mtu;

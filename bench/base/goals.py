@@ -72,6 +72,9 @@ _GOALS = (
     Goal("connections per second, relative to virtio-net", 3, "virtio-net", _CONNECTIONS),
     Goal("connections per second, relative to passt", 3, "passt", _CONNECTIONS),
     Goal("CPU per GB, relative to native", 1.3, "native", _CPU, at_most=True),
+    Goal("throughput, relative to AF_INET6", 1.02, "vmrpc-inet6", _LARGE + _SMALL, at_most=True),
+    Goal("CPU per GB, relative to AF_INET6", 0.98, "vmrpc-inet6", _CPU),
+    Goal("throughput, relative to a container", 1.05, "vmrpc-container", _LARGE, at_most=True),
     Goal("CPU per GB, translation on vs off", 1.02, "vmrpc-untranslated", _CPU, at_most=True),
 )
 

@@ -81,6 +81,21 @@ map {server4} {server6}
 """
 
 
+_CONTAINER = """
+modprobe bridge; modprobe veth; set -e
+ip link add docker0 type bridge
+ip address add 172.17.0.1/16 dev docker0
+ip link set docker0 up
+sysctl -qw net.ipv4.ip_forward=1
+ip netns add box
+ip link add veth0 master docker0 up type veth peer name eth0 netns box
+ip -n box link set lo up
+ip -n box address add 172.17.0.2/16 dev eth0
+ip -n box link set eth0 up
+ip -n box route add default via 172.17.0.1
+"""
+
+
 @dataclass
 class Path:
     """A place where clients run, and the path from there to the server."""
@@ -94,13 +109,15 @@ class Path:
     # The ping-pong program, on the host.
     program: File
     guest: Guest | None = None
+    # What enters the place in the guest where clients run.
+    enter: Sequence[str] = ()
     _running: bool = field(default=True, init=False)
 
     def run(self, command: Sequence[str], timeout: float) -> str:
         """Run a client to its end; return its standard output."""
         if self.guest is None:
             return self.host.run(command, timeout=timeout).stdout
-        return self.guest.run(command, timeout=timeout).stdout
+        return self.guest.run([*self.enter, *command], timeout=timeout).stdout
 
     @property
     def pingpong(self) -> str:
@@ -179,19 +196,53 @@ def native(pingpong: File) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def vmrpc(pingpong: File, arguments: Sequence[str] = ()) -> Iterator[Path]:
-    """IPv4 sockets of the guest on the host, as IPv6; clients use the server's name."""
+def _vmrpc(
+    name: str, pingpong: File, arguments: Sequence[str] = (), ipv6: str = "off"
+) -> Iterator[Path]:
     with Network() as network, contextlib.ExitStack() as stack:
         host, peer = _hosts(network)
         # The VM's own address, beside the host's.
         host.ip("address", "add", f"{GUEST6}/{LINK6}", "dev", _veth(host), "nodad")
         record = f"{SERVER_NAME}. 60 IN AAAA {PEER6}"
         stack.enter_context(peers.dns(peer, [record], PEER6))
-        device = f"virtio-vmrpc-pci,id=vmrpc0,address6={GUEST6},dns={PEER6}"
+        device = f"virtio-vmrpc-pci,id=vmrpc0,address6={GUEST6},dns={PEER6},ipv6={ipv6}"
         guest = stack.enter_context(
-            _guest("vmrpc", host, pingpong, device, arguments=arguments, module=True, ipv6=False)
+            _guest(
+                name,
+                host,
+                pingpong,
+                device,
+                arguments=arguments,
+                module=True,
+                ipv6=ipv6 == "on",
+            )
         )
-        yield Path("vmrpc", host, peer, PEER6, SERVER_NAME, pingpong, guest)
+        yield Path(name, host, peer, PEER6, SERVER_NAME, pingpong, guest)
+
+
+@contextlib.contextmanager
+def vmrpc(pingpong: File, arguments: Sequence[str] = ()) -> Iterator[Path]:
+    """IPv4 sockets of the guest on the host, as IPv6; clients use the server's name."""
+    with _vmrpc("vmrpc", pingpong, arguments) as path:
+        yield path
+
+
+@contextlib.contextmanager
+def vmrpc_inet6(pingpong: File) -> Iterator[Path]:
+    """Sockets of AF_INET6 of the guest on the host; clients use the server's address."""
+    with _vmrpc("vmrpc-inet6", pingpong, ipv6="on") as path:
+        path.target = PEER6
+        yield path
+
+
+@contextlib.contextmanager
+def vmrpc_container(pingpong: File) -> Iterator[Path]:
+    """IPv4 sockets of a network namespace in the guest, behind a bridge as a container's."""
+    with _vmrpc("vmrpc-container", pingpong) as path:
+        assert path.guest is not None
+        path.guest.run(_CONTAINER)
+        path.enter = ("ip", "netns", "exec", "box")
+        yield path
 
 
 @contextlib.contextmanager
@@ -372,13 +423,19 @@ PATHS: Mapping[str, Opener] = {
     "native": native,
     "vmrpc": vmrpc,
     "vmrpc-untranslated": vmrpc_untranslated,
+    "vmrpc-inet6": vmrpc_inet6,
+    "vmrpc-container": vmrpc_container,
     "virtio-net": virtio_net,
     "virtio-net-tayga": tayga,
     "passt": passt,
 }
 
 # Programs of the host that a path needs; each Debian package has the program's name.
-_PROGRAMS = {"virtio-net-tayga": ("tayga", "unbound"), "vmrpc": ("unbound",), "passt": ("passt",)}
+_PROGRAMS = {
+    **dict.fromkeys(("vmrpc", "vmrpc-inet6", "vmrpc-container"), ("unbound",)),
+    "virtio-net-tayga": ("tayga", "unbound"),
+    "passt": ("passt",),
+}
 
 
 def require(names: Sequence[str]) -> None:

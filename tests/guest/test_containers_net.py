@@ -16,7 +16,7 @@ from lab.base import wait
 from lab.guest.fixtures import kernels
 from lab.guest.guest import Guest
 from lab.packages import kernel
-from lab.peers.lab import PAGE, VM_ADDRESS, Lab, lab
+from lab.peers.lab import PAGE, PEER_ADDRESS, VM_ADDRESS, Lab, lab
 
 _PARAMETER = "/sys/module/vmrpc/parameters/namespaces"
 
@@ -58,6 +58,26 @@ table ip filter {{
     }}
 }}
 END
+"""
+
+# The same of IPv6.
+_BRIDGE6 = """
+ip -6 address add fd00:17::1/64 dev docker0 nodad
+ip -n one -6 address add fd00:17::2/64 dev eth0 nodad
+ip -n two -6 address add fd00:17::3/64 dev eth0 nodad
+for each in one two; do ip -n $each -6 route add default via fd00:17::1; done
+nft -f - <<END
+table ip6 filter {
+    chain FORWARD { type filter hook forward priority filter; }
+}
+END
+"""
+_UNDO6 = """
+for each in one two; do ip -n $each -6 route del default; done
+ip -6 address del fd00:17::1/64 dev docker0
+ip -n one -6 address del fd00:17::2/64 dev eth0
+ip -n two -6 address del fd00:17::3/64 dev eth0
+nft delete table ip6 filter
 """
 
 # The beginning of every script that a test runs.
@@ -138,7 +158,7 @@ s = udp(); s.sendto(b'bye', (peer(), 7)); print(s.recv(9).decode(), s.getsocknam
 
 
 def test_outside_is_reached_by_mapped_addresses(guest: Guest) -> None:
-    """Sockets of AF_INET6, as Java's; those of IPv6 alone have no way out."""
+    """Sockets of AF_INET6, as Java's; without a route, IPv6 addresses are not reached."""
     said = _in(
         guest,
         "one",
@@ -168,6 +188,81 @@ for address in to, ('2001:db8:1::2', 7):
         "ENETUNREACH",
         "ENETUNREACH",
     ]
+
+
+@pytest.fixture
+def forwards6(guest: Guest) -> Iterator[None]:
+    """The guest forwards IPv6, too."""
+    before = guest.run("sysctl -n net.ipv6.conf.all.forwarding").stdout.strip()
+    guest.run(f"set -e\n{_BRIDGE6}sysctl -qw net.ipv6.conf.all.forwarding=1")
+    yield
+    guest.run(f"{_UNDO6}sysctl -qw net.ipv6.conf.all.forwarding={before}")
+
+
+@pytest.mark.usefixtures("forwards6")
+def test_ipv6_addresses_are_reached(guest: Guest) -> None:
+    """TCP, UDP with and without a peer, bound to an address or not; neighbours stay native."""
+    script = """
+to = 'PEER', 7
+s = socket.create_connection(to, timeout=60)
+print(echoed(s), *s.getsockname()[:1], *s.getpeername()[:2], *own(s))
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM); s.bind(('::', 5300)); s.settimeout(60)
+s.sendto(b'bye', to); print(s.recv(9).decode(), s.getsockname()[:2], *own(s))
+s.connect(to); print(echoed(s), s.getsockname()[:2], *own(s))
+for kind in socket.SOCK_STREAM, socket.SOCK_DGRAM:
+    s = socket.socket(socket.AF_INET6, kind); s.bind(('fd00:17::2', 5301)); s.connect(to)
+    print(echoed(s), s.getsockname()[:2], *own(s))
+s = socket.create_connection(('fd00:17::3', 8600), timeout=60)
+print(s.makefile().read().strip(), *own(s))
+""".replace("PEER", PEER_ADDRESS)
+    serve = "TCP6-LISTEN:8600,fork,reuseaddr SYSTEM:'echo neighbour'"
+    server = guest.spawn(f"exec ip netns exec two socat {serve}")
+    guest.wait_for("ip netns exec two ss -Hltn | grep -q ':8600 '")
+    assert _in(guest, "one", script).splitlines() == [
+        f"hello fd00:17::2 {PEER_ADDRESS} 7 remote",
+        "bye ('::', 5300) both",
+        "hello ('fd00:17::2', 5300) remote",
+        "hello ('fd00:17::2', 5301) remote",
+        "hello ('fd00:17::2', 5301) remote",
+        "neighbour native",
+    ]
+    server.kill()
+    server.wait()
+
+
+@pytest.mark.usefixtures("forwards6")
+def test_ipv6_addresses_that_the_guest_does_not_forward(guest: Guest) -> None:
+    """By its packet filter or the container's, or without forwarding, they are not the host's."""
+    script = f"""
+s = socket.socket(socket.AF_INET6); s.settimeout(float(sys.argv[1]))
+try:
+    s.connect(('{PEER_ADDRESS}', 7)); print(*own(s))
+except OSError as error:
+    print(type(error).__name__)
+"""
+
+    def attempt(patience: float = wait.PATIENCE) -> str:
+        words = ["ip", "netns", "exec", "one", "python3", "-c", _HEAD + script, str(patience)]
+        return guest.run(words).stdout.strip()
+
+    assert attempt() == "remote"
+    guest.run("nft add rule ip6 filter FORWARD tcp dport 7 reject with tcp reset")
+    assert attempt() == "ConnectionRefusedError"
+    guest.run("nft flush chain ip6 filter FORWARD")
+    guest.run(
+        "ip netns exec one nft 'table ip6 own "
+        "{ chain OUT { type filter hook output priority 0; tcp dport 7 drop; }; }'"
+    )
+    assert attempt(1) == "TimeoutError"
+    guest.run("ip netns exec one nft delete table ip6 own")
+    guest.run("sysctl -qw net.ipv6.conf.all.forwarding=0")
+    assert attempt(1) == "TimeoutError"
+    guest.run("sysctl -qw net.ipv6.conf.all.forwarding=1")
+    # The next hop is another container.
+    guest.run("ip -n one -6 route replace default via fd00:17::3")
+    assert attempt(1) == "TimeoutError"
+    guest.run("ip -n one -6 route replace default via fd00:17::1")
+    assert attempt() == "remote"
 
 
 def test_a_chosen_port_is_the_namespaces_own(guest: Guest) -> None:
@@ -252,10 +347,12 @@ except OSError as error:
 
 def test_a_route_alone_leads_nowhere(guest: Guest) -> None:
     """A namespace without a link to the guest gets no way out by routes of its own."""
+    # The other end of the second link has the number that one's has in the guest.
     guest.run(
         "ip netns add lone; ip -n lone link add eth0 type dummy\n"
-        "ip -n lone address add 172.17.0.9/16 dev eth0; ip -n lone link set eth0 up\n"
-        "ip -n lone route add default via 172.17.0.1"
+        "ip -n lone link add eth1 type veth peer name far"
+        " index $(cat /sys/class/net/vone/ifindex) netns two\n"
+        "for each in eth0 eth1; do ip -n lone address add 172.17.0.9/16 dev $each; done"
     )
     script = """
 s = socket.socket(); s.settimeout(1)
@@ -266,13 +363,50 @@ except OSError as error:
 """
     address = _in(guest, "", "print(peer())")
     words = ["ip", "netns", "exec", "lone", "python3", "-c", _HEAD + script, address]
-    assert guest.run(words).stdout == "TimeoutError\n"
+    for link in "eth1", "eth0":
+        guest.run(
+            f"ip -n two link set far up; ip -n lone link set {link} up\n"
+            f"ip -n lone route add default via 172.17.0.1 dev {link}"
+        )
+        assert guest.run(words).stdout == "TimeoutError\n"
+        guest.run("ip -n lone route del default; ip -n lone link set eth1 down")
+    # One with such a link, whose next hop is another container.
+    guest.run("ip -n one route replace default via 172.17.0.3")
+    assert guest.run([*words[:3], "one", *words[4:]]).stdout == "TimeoutError\n"
+    guest.run("ip -n one route replace default via 172.17.0.1")
     before = guest.run(f"cat {_PARAMETER}").stdout.strip()
-    guest.run(f"echo all > {_PARAMETER}")
+    guest.run(f"echo all > {_PARAMETER}; ip -n lone route add default via 172.17.0.1 dev eth0")
     assert guest.run([*words[:-2], _HEAD + script + "else: print(own(s))", address]).stdout == (
         "['remote']\n"
     )
     guest.run(f"echo {before} > {_PARAMETER}; ip netns del lone")
+
+
+def test_what_the_guest_sends_elsewhere_is_native(guest: Guest) -> None:
+    """To another bridge, by its routes or by DNAT; a datagram socket sends there by turns."""
+    guest.run(
+        f"{_ADD.replace('docker0', 'docker1').replace('172.17', '172.18')}"
+        "ip link add docker1 type bridge; ip address add 172.18.0.1/16 dev docker1\n"
+        "ip link set docker1 up; add far 2"
+    )
+    _serve(guest, "far", 8100, "server-far")
+    guest.spawn("exec ip netns exec far socat UDP4-RECVFROM:8100,fork EXEC:cat")
+    guest.wait_for("ip netns exec far ss -Hlun | grep -q ':8100 '")
+    assert _in(guest, "one", _READ.format("('172.18.0.2', 8100)")) == "server-far"
+    script = """
+s = udp()
+for to in (peer(), 7), ('172.18.0.2', 8100), (peer(), 7):
+    s.sendto(b'a word', to)
+    data, source = s.recvfrom(9)
+    print(data.decode(), source == to)
+"""
+    assert _in(guest, "one", script).splitlines() == ["a word True"] * 3
+    guest.run(
+        "nft add chain ip nat PRE '{ type nat hook prerouting priority dstnat; }'\n"
+        "nft add rule ip nat PRE tcp dport 8101 dnat to 172.18.0.2:8100"
+    )
+    assert _in(guest, "one", _READ.format("(peer(), 8101)")) == "server-far"
+    guest.run("nft flush chain ip nat PRE; nft delete chain ip nat PRE")
 
 
 def test_the_parameter(guest: Guest) -> None:

@@ -400,7 +400,10 @@ bool vmrpc_addr_bound_elsewhere(const struct vmrpc_sock *vs)
 	union vmrpc_name bound = vmrpc_addr_bound(vs);
 
 	if (vmrpc_sock_is_contained(vs))
-		return ipv4_is_loopback(vmrpc_addr_chosen_source(vs));
+		return bound.family == AF_INET6 &&
+		       !ipv6_addr_v4mapped(&bound.in6.sin6_addr) ?
+		       ipv6_addr_loopback(&bound.in6.sin6_addr) :
+		       ipv4_is_loopback(vmrpc_addr_chosen_source(vs));
 	return vmrpc_addr_device_is_other(vs) ||
 	       (bound.in.sin_port && !vmrpc_addr_is_shared(vs, &bound));
 }

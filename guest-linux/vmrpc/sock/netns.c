@@ -21,7 +21,7 @@
  * machine: bind() and listen() are native, and the host chooses the port that
  * the peer sees.  The program sees its own address, as behind masquerading.
  *
- * All this is of IPv4, which sockets of AF_INET6 reach by IPv4-mapped addresses.
+ * For IPv6 addresses the same is asked of IPv6's filters and routes.
  *
  * A socket belongs to the namespace that it was made in, wherever the task is.
  * It keeps that namespace, even if all its interfaces have gone.
@@ -29,14 +29,22 @@
 #include <linux/icmp.h>
 #include <linux/inetdevice.h>
 #include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/ipv6_route.h>
 #include <linux/moduleparam.h>
+#include <linux/net.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter_ipv4.h>
+#include <linux/netfilter_ipv6.h>
+#include <linux/siphash.h>
 #include <linux/skbuff.h>
 #include <linux/tcp.h>
 #include <linux/udp.h>
+#include <net/addrconf.h>
 #include <net/dst.h>
 #include <net/ip.h>
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
 #include <net/route.h>
 #include <net/rtnetlink.h>
 
@@ -136,32 +144,63 @@ static void put_transport(struct sk_buff *skb, u8 protocol, __be16 source,
 	}
 }
 
-/* The packet that would open a connection, or carry a datagram; or NULL. */
-static struct sk_buff *first_packet(const struct vmrpc_sock *vs,
-				    const struct sockaddr_in *to, __be32 source)
+static void put_header4(struct sk_buff *skb, u8 protocol, __be32 from,
+			__be32 to)
 {
-	__be16 port = htons(inet_sk(vs->sk)->inet_num ? : SOME_PORT);
-	u8 protocol = vs->sk->sk_protocol;
-	struct sk_buff *skb;
-	struct iphdr *iph;
+	struct iphdr *iph = ip_hdr(skb);
 
-	skb = alloc_skb(LL_MAX_HEADER + sizeof(*iph) + sizeof(struct tcphdr),
-			vmrpc_sock_gfp(vs));
-	if (!skb)
-		return NULL;
-	skb_reserve(skb, LL_MAX_HEADER);
-	skb_reset_network_header(skb);
-	iph = skb_put_zero(skb, sizeof(*iph));
-	put_transport(skb, protocol, port, to->sin_port);
 	iph->version = 4;
 	iph->ihl = sizeof(*iph) / 4;
 	iph->tot_len = htons(skb->len);
 	iph->ttl = IPDEFTTL;
 	iph->protocol = protocol;
-	iph->saddr = source;
-	iph->daddr = to->sin_addr.s_addr;
+	iph->saddr = from;
+	iph->daddr = to;
 	ip_send_check(iph);
 	skb->protocol = htons(ETH_P_IP);
+}
+
+static void put_header6(struct sk_buff *skb, u8 protocol,
+			const struct in6_addr *from, const struct in6_addr *to)
+{
+	struct ipv6hdr *iph = ipv6_hdr(skb);
+
+	ip6_flow_hdr(iph, 0, 0);
+	iph->payload_len = htons(skb->len - sizeof(*iph));
+	iph->nexthdr = protocol;
+	iph->hop_limit = IPDEFTTL;
+	iph->saddr = *from;
+	iph->daddr = *to;
+	skb->protocol = htons(ETH_P_IPV6);
+}
+
+/*
+ * The packet that would open a connection, or carry a datagram; or NULL.
+ * @source: IPv4-mapped, if @to is of AF_INET
+ */
+static struct sk_buff *first_packet(const struct vmrpc_sock *vs,
+				    const union vmrpc_name *to,
+				    const struct in6_addr *source)
+{
+	__be16 port = htons(inet_sk(vs->sk)->inet_num ? : SOME_PORT);
+	u8 protocol = vs->sk->sk_protocol;
+	bool inet6 = to->family == AF_INET6;
+	int header = inet6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
+	struct sk_buff *skb;
+
+	skb = alloc_skb(LL_MAX_HEADER + header + sizeof(struct tcphdr),
+			vmrpc_sock_gfp(vs));
+	if (!skb)
+		return NULL;
+	skb_reserve(skb, LL_MAX_HEADER);
+	skb_reset_network_header(skb);
+	skb_put_zero(skb, header);
+	put_transport(skb, protocol, port, to->in.sin_port);
+	if (inet6)
+		put_header6(skb, protocol, source, &to->in6.sin6_addr);
+	else
+		put_header4(skb, protocol, source->s6_addr32[3],
+			    to->in.sin_addr.s_addr);
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
 	skb->mark = READ_ONCE(vs->sk->sk_mark);
 	/* For rules about owners. */
@@ -171,23 +210,35 @@ static struct sk_buff *first_packet(const struct vmrpc_sock *vs,
 	return skb;
 }
 
+/* Is it still a packet for the destination? */
+static bool is_for(const struct sk_buff *skb, const union vmrpc_name *to)
+{
+	if (to->family == AF_INET6)
+		return ipv6_addr_equal(&ipv6_hdr(skb)->daddr,
+				       &to->in6.sin6_addr) &&
+		       ports_of(skb)->dest == to->in.sin_port;
+	return ip_hdr(skb)->daddr == to->in.sin_addr.s_addr &&
+	       (ip_hdr(skb)->protocol == IPPROTO_ICMP ||
+		ports_of(skb)->dest == to->in.sin_port);
+}
+
 /*
  * Does the packet pass a hook, with its destination?  If not, *@skb may be
  * NULL: dropped, or queued for a program.
  */
 static bool passes(struct net *net, unsigned int hook, struct sk_buff **skb,
 		   struct net_device *in, struct net_device *out,
-		   const struct sockaddr_in *to)
+		   const union vmrpc_name *to)
 {
+	u8 pf = to->family == AF_INET6 ? NFPROTO_IPV6 : NFPROTO_IPV4;
+
 	/* The packet of a program that answers later leads nowhere. */
-	if (nf_hook(NFPROTO_IPV4, hook, net, (*skb)->sk, *skb, in, out,
+	if (nf_hook(pf, hook, net, (*skb)->sk, *skb, in, out,
 		    dst_discard_out) != 1) {
 		*skb = NULL;
 		return false;
 	}
-	return ip_hdr(*skb)->daddr == to->sin_addr.s_addr &&
-	       (ip_hdr(*skb)->protocol == IPPROTO_ICMP ||
-		ports_of(*skb)->dest == to->sin_port);
+	return is_for(*skb, to);
 }
 
 /*
@@ -208,9 +259,55 @@ static struct net_device *arrival(const struct net_device *dev)
 	return end ? netdev_master_upper_dev_get_rcu(end) ? : end : NULL;
 }
 
+static bool is_routed4(struct sk_buff *skb, struct net_device *in)
+{
+	return !ip_route_input(skb, ip_hdr(skb)->daddr, ip_hdr(skb)->saddr, 0,
+			       in) &&
+	       skb_rtable(skb)->rt_type == RTN_UNICAST;
+}
+
+#if IS_ENABLED(CONFIG_IPV6)
+/* Is it a route to another node? */
+static bool is_unicast6(const struct dst_entry *dst)
+{
+	const struct rt6_info *rt;
+
+	rt = container_of(dst, const struct rt6_info, dst);
+	return !dst->error &&
+	       !(rt->rt6i_flags & (RTF_LOCAL | RTF_ANYCAST | RTF_REJECT));
+}
+
+static bool is_routed6(struct sk_buff *skb, struct net_device *in)
+{
+	const struct ipv6hdr *iph = ipv6_hdr(skb);
+	struct flowi6 fl6 = {
+		.daddr = iph->daddr,
+		.saddr = iph->saddr,
+		.flowi6_iif = in->ifindex,
+		.flowi6_mark = skb->mark,
+		.flowi6_proto = iph->nexthdr,
+	};
+	struct dst_entry *dst;
+
+	/* As ip6_forward(). */
+	if (!READ_ONCE(init_net.ipv6.devconf_all->forwarding) ||
+	    ipv6_addr_type(&iph->saddr) & IPV6_ADDR_LINKLOCAL)
+		return false;
+	dst = ip6_route_input_lookup(&init_net, in, &fl6, skb,
+				     RT6_LOOKUP_F_HAS_SADDR);
+	skb_dst_set(skb, dst);
+	return is_unicast6(dst);
+}
+#else
+static bool is_routed6(struct sk_buff *skb, struct net_device *in)
+{
+	return false;
+}
+#endif
+
 /* In the first namespace: would it be forwarded to vmrpc0? */
 static bool is_forwarded(struct vmrpc_sock *vs, struct sk_buff **skb,
-			 struct net_device *in, const struct sockaddr_in *to)
+			 struct net_device *in, const union vmrpc_name *to)
 {
 	struct net_device *out = READ_ONCE(vs->dev->netdev);
 
@@ -219,26 +316,144 @@ static bool is_forwarded(struct vmrpc_sock *vs, struct sk_buff **skb,
 	skb_orphan(*skb);
 	(*skb)->dev = in;
 	(*skb)->skb_iif = in->ifindex;
+	if (to->family == AF_INET6)
+		IP6CB(*skb)->iif = in->ifindex;
 	return passes(&init_net, NF_INET_PRE_ROUTING, skb, in, NULL, to) &&
-	       !ip_route_input(*skb, ip_hdr(*skb)->daddr, ip_hdr(*skb)->saddr,
-			       0, in) &&
-	       skb_rtable(*skb)->rt_type == RTN_UNICAST &&
+	       (to->family == AF_INET6 ? is_routed6(*skb, in)
+				       : is_routed4(*skb, in)) &&
 	       skb_dst(*skb)->dev == out &&
 	       passes(&init_net, NF_INET_FORWARD, skb, in, out, to);
 }
 
-/* Would a packet of the socket leave by vmrpc0?  @rt: its route. */
-static bool leaves(struct vmrpc_sock *vs, struct rtable *rt,
-		   const struct sockaddr_in *to, __be32 source)
+/* --- the route of a socket ------------------------------------------------ */
+
+/* NULL: none to another node. */
+static struct dst_entry *route4(struct vmrpc_sock *vs, __be32 to,
+				struct in6_addr *source)
 {
-	struct net_device *dev = rt->dst.dev, *in;
+	struct flowi4 fl4 = {
+		.daddr = to,
+		.saddr = vmrpc_addr_chosen_source(vs),
+		.flowi4_oif = vmrpc_addr_chosen_device(vs),
+		.flowi4_mark = READ_ONCE(vs->sk->sk_mark),
+		.flowi4_proto = vs->sk->sk_protocol,
+	};
+	struct rtable *rt;
+
+	if (ipv4_is_zeronet(to) || ipv4_is_loopback(to) ||
+	    ipv4_is_multicast(to) || ipv4_is_loopback(fl4.saddr))
+		return NULL;
+	rt = ip_route_output_key(sock_net(vs->sk), &fl4);
+	if (IS_ERR(rt))
+		return ERR_CAST(rt);
+	if (rt->rt_type != RTN_UNICAST) {
+		ip_rt_put(rt);
+		return NULL;
+	}
+	ipv6_addr_set_v4mapped(fl4.saddr, source);
+	return &rt->dst;
+}
+
+#if IS_ENABLED(CONFIG_IPV6)
+static struct dst_entry *route6(struct vmrpc_sock *vs,
+				const struct in6_addr *to,
+				struct in6_addr *source)
+{
+	struct flowi6 fl6 = {
+		.daddr = *to,
+		.flowi6_oif = READ_ONCE(vs->sk->sk_bound_dev_if),
+		.flowi6_mark = READ_ONCE(vs->sk->sk_mark),
+		.flowi6_proto = vs->sk->sk_protocol,
+	};
+	struct dst_entry *dst;
+	int err;
+
+	if (ipv6_addr_any(to) ||
+	    ipv6_addr_type(to) & (IPV6_ADDR_LOOPBACK | IPV6_ADDR_LINKLOCAL |
+				  IPV6_ADDR_MULTICAST))
+		return NULL;
+	if (vs->sk->sk_userlocks & SOCK_BINDADDR_LOCK)
+		fl6.saddr = inet6_sk(vs->sk)->saddr;
+	/* A source of IPv4 has no way there. */
+	if (ipv6_addr_v4mapped(&fl6.saddr) || ipv6_addr_loopback(&fl6.saddr))
+		return NULL;
+	if (!fl6.flowi6_oif && vs->sk->sk_type == SOCK_DGRAM)
+		fl6.flowi6_oif = READ_ONCE(inet6_sk(vs->sk)->ucast_oif);
+	err = ip6_dst_lookup(sock_net(vs->sk), vs->sk, &dst, &fl6);
+	if (err)
+		return ERR_PTR(err);
+	if (!is_unicast6(dst)) {
+		dst_release(dst);
+		return NULL;
+	}
+	*source = fl6.saddr;
+	return dst;
+}
+
+/* The next hop is an address of the guest, as it is seen from an interface. */
+static bool is_gateway6(const struct dst_entry *dst,
+			const struct net_device *in)
+{
+	const struct rt6_info *rt;
+
+	rt = container_of(dst, const struct rt6_info, dst);
+	return ipv6_chk_addr(&init_net, &rt->rt6i_gateway, in, 0);
+}
+
+static bool has_gateway6(const struct dst_entry *dst)
+{
+	return container_of(dst, const struct rt6_info, dst)->rt6i_flags &
+	       RTF_GATEWAY;
+}
+#else
+static struct dst_entry *route6(struct vmrpc_sock *vs,
+				const struct in6_addr *to,
+				struct in6_addr *source)
+{
+	return NULL;
+}
+
+static bool is_gateway6(const struct dst_entry *dst,
+			const struct net_device *in)
+{
+	return false;
+}
+
+static bool has_gateway6(const struct dst_entry *dst)
+{
+	return false;
+}
+#endif
+
+static const struct rtable *rtable_of(const struct dst_entry *dst)
+{
+	return container_of(dst, const struct rtable, dst);
+}
+
+/* The next hop may be another container, which routes. */
+static bool is_gateway(const struct dst_entry *dst, sa_family_t family,
+		       const struct net_device *in)
+{
+	if (family == AF_INET6)
+		return is_gateway6(dst, in);
+	return rtable_of(dst)->rt_gw_family == AF_INET &&
+	       inet_addr_type(&init_net, rtable_of(dst)->rt_gw4) == RTN_LOCAL;
+}
+
+static bool has_gateway(const struct dst_entry *dst, sa_family_t family)
+{
+	return family == AF_INET6 ? has_gateway6(dst)
+				  : rtable_of(dst)->rt_gw_family;
+}
+
+/* Would a packet of the socket leave by vmrpc0?  @dst: its route. */
+static bool leaves(struct vmrpc_sock *vs, struct dst_entry *dst,
+		   const union vmrpc_name *to, const struct in6_addr *source)
+{
+	struct net_device *dev = dst->dev, *in;
 	struct sk_buff *skb;
 	bool yes = false;
 
-	/* The next hop may be another container, which routes. */
-	if (rt->rt_gw_family != AF_INET ||
-	    inet_addr_type(&init_net, rt->rt_gw4) != RTN_LOCAL)
-		return false;
 	skb = first_packet(vs, to, source);
 	if (!skb)
 		return false;
@@ -246,9 +461,9 @@ static bool leaves(struct vmrpc_sock *vs, struct rtable *rt,
 	local_bh_disable();
 	rcu_read_lock();
 	in = arrival(dev);
-	if (in) {
+	if (in && is_gateway(dst, to->family, in)) {
 		skb->dev = dev;
-		skb_dst_set(skb, dst_clone(&rt->dst));
+		skb_dst_set(skb, dst_clone(dst));
 		yes = passes(sock_net(vs->sk), NF_INET_LOCAL_OUT, &skb, NULL,
 			     dev, to) &&
 		      skb_dst(skb)->dev == dev &&
@@ -271,45 +486,60 @@ bool vmrpc_netns_is_served(const struct net *net)
 	return net_eq(net, &init_net) || READ_ONCE(policy) != OFF;
 }
 
-/* A destination with the second in which it was found to be the host's. */
-static u64 way_of(const struct sockaddr_in *to)
+/*
+ * A destination with the second in which it was found to be the host's.  A
+ * program cannot find another with the same number.
+ */
+static u64 way_of(const union vmrpc_name *to)
 {
-	return (u64)(__force u32)to->sin_addr.s_addr << 32 |
-	       (u32)(__force u16)to->sin_port << 16 | (u16)(jiffies / HZ);
+	static siphash_key_t key __read_mostly;
+	struct {
+		struct in6_addr addr;
+		__be16 port;
+		u16 family;
+		u32 second;
+	} __aligned(8) way = {
+		.port = to->in.sin_port,
+		.family = to->family,
+		.second = jiffies / HZ,
+	};
+
+	if (to->family == AF_INET6)
+		way.addr = to->in6.sin6_addr;
+	else
+		way.addr.s6_addr32[0] = to->in.sin_addr.s_addr;
+	net_get_random_once(&key, sizeof(key));
+	return siphash(&way, sizeof(way), &key);
 }
 
-static bool is_native4(struct vmrpc_sock *vs, const struct sockaddr_in *to)
+/* @to: of AF_INET, or an IPv6 address that is not IPv4-mapped */
+static bool is_native(struct vmrpc_sock *vs, const union vmrpc_name *to)
 {
 	bool dgram = vs->sk->sk_type == SOCK_DGRAM;
-	struct flowi4 fl4 = {
-		.daddr = to->sin_addr.s_addr,
-		.saddr = vmrpc_addr_chosen_source(vs),
-		.flowi4_oif = vmrpc_addr_chosen_device(vs),
-		.flowi4_mark = READ_ONCE(vs->sk->sk_mark),
-		.flowi4_proto = vs->sk->sk_protocol,
-	};
 	int now = READ_ONCE(policy);
-	struct rtable *rt;
+	struct in6_addr source = {};
+	struct dst_entry *dst;
 	bool yes;
 
-	if (now == OFF || ipv4_is_zeronet(fl4.daddr) ||
-	    ipv4_is_loopback(fl4.daddr) || ipv4_is_multicast(fl4.daddr) ||
-	    ipv4_is_loopback(fl4.saddr))
+	if (now == OFF)
 		return true;
 	if (dgram && READ_ONCE(vs->way) == way_of(to))
 		return false;
-	rt = ip_route_output_key(sock_net(vs->sk), &fl4);
-	if (IS_ERR(rt)) {
-		yes = now == ALL && PTR_ERR(rt) == -ENETUNREACH;
+	dst = to->family == AF_INET6 ?
+	      route6(vs, &to->in6.sin6_addr, &source) :
+	      route4(vs, to->in.sin_addr.s_addr, &source);
+	if (!dst)
+		return true;
+	if (IS_ERR(dst)) {
+		yes = now == ALL && PTR_ERR(dst) == -ENETUNREACH;
 	} else {
-		yes = rt->rt_type == RTN_UNICAST &&
-		      (now == ALL ? rt->rt_gw_family != 0
-				  : leaves(vs, rt, to, fl4.saddr));
-		ip_rt_put(rt);
+		yes = has_gateway(dst, to->family) &&
+		      (now == ALL || leaves(vs, dst, to, &source));
+		dst_release(dst);
 	}
 	if (!yes)
 		return true;
-	WRITE_ONCE(vs->source, fl4.saddr);
+	vs->source = source;
 	if (dgram)
 		WRITE_ONCE(vs->way, way_of(to));
 	return false;
@@ -326,17 +556,18 @@ static bool is_native4(struct vmrpc_sock *vs, const struct sockaddr_in *to)
  */
 bool vmrpc_netns_is_native(struct vmrpc_sock *vs, const union vmrpc_name *to)
 {
-	struct sockaddr_in to4 = {
+	union vmrpc_name to4 = { .in = {
 		.sin_family = AF_INET,
 		.sin_port = to->in.sin_port,
-	};
+	} };
+	bool inet6 = vmrpc_sk_is_inet6(vs->sk);
 
-	/* With IPV6_V6ONLY, the native side returns the error. */
-	if (!vmrpc_addr_get4(to, &to4.sin_addr.s_addr) ||
-	    (vmrpc_sk_is_inet6(vs->sk) &&
-	     (vmrpc_sk_is_ping(vs->sk) || ipv6_only_sock(vs->sk))))
+	if (inet6 && vmrpc_sk_is_ping(vs->sk))
 		return true;
-	return is_native4(vs, &to4);
+	if (!vmrpc_addr_get4(to, &to4.in.sin_addr.s_addr))
+		return is_native(vs, to);
+	/* With IPV6_V6ONLY, the native side returns the error. */
+	return (inet6 && ipv6_only_sock(vs->sk)) || is_native(vs, &to4);
 }
 
 /**
@@ -350,14 +581,15 @@ bool vmrpc_netns_is_native(struct vmrpc_sock *vs, const union vmrpc_name *to)
 void vmrpc_netns_name(const struct vmrpc_sock *vs, union vmrpc_name *name)
 {
 	unsigned short port = inet_sk(vs->sk)->inet_num;
-	__be32 source = READ_ONCE(vs->source);
 
 	if (!vmrpc_sock_is_contained(vs))
 		return;
-	if (source && vmrpc_sk_is_inet6(vs->sk))
-		ipv6_addr_set_v4mapped(source, &name->in6.sin6_addr);
-	else if (source)
-		name->in.sin_addr.s_addr = source;
+	if (!ipv6_addr_any(&vs->source)) {
+		if (vmrpc_sk_is_inet6(vs->sk))
+			name->in6.sin6_addr = vs->source;
+		else
+			name->in.sin_addr.s_addr = vs->source.s6_addr32[3];
+	}
 	if (port)
 		name->in.sin_port = htons(port);
 }

@@ -120,7 +120,8 @@ struct vmrpc_reuse {
  * @disconnects: number of dissolved connections, for tasks that wait for one
  * @local: local address of a connected stream; family 0: not requested yet
  * @peer: peer in VMRPC_REMOTE
- * @source: of another network namespace: its address towards the peer
+ * @source: of another network namespace: its address towards the peer, also
+ *          IPv4-mapped; racy, only shown
  * @way: likewise: see sock/netns.c
  * @kept: received data that could not be copied to the program (data/kept.c)
  * @kept_size: bytes in @kept; read without the lock
@@ -162,7 +163,7 @@ struct vmrpc_sock {
 	unsigned int disconnects;
 	union vmrpc_name local;
 	union vmrpc_name peer;
-	__be32 source;
+	struct in6_addr source;
 	u64 way;
 	struct list_head kept;
 	size_t kept_size;

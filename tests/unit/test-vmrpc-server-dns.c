@@ -69,6 +69,59 @@ static void assert_from_resolver(Fx *fx, const FxReply *r)
     g_assert_cmpuint(ntohs(r->addr.sin_port), ==, 53);
 }
 
+/*
+ * Receives an answer, and where it came to, if the socket asks for that: the
+ * guest's own address, though no host socket has received anything.
+ */
+static void recv_at_own(Dns *d, int flags, bool asks)
+{
+    struct vmrpc_req req = fx_req(d->fx, VMRPC_RECVMSG, 0);
+    uint8_t in[200 + 512];
+    struct in_addr seen[2];
+    FxReply r;
+
+    req.control_len = fx_le(200);
+    req.u.msg.flags = fx_le(flags);
+    r = fx_call(d->fx, &req, NULL, 0, in, sizeof(in));
+    fx_ok(r);
+    assert_from_resolver(d->fx, &r);
+    assert_answer(d, in + 200, r.value, 0xbeef);
+    g_assert_cmpuint(r.control_len, ==, asks ? 32 : 0);
+    if (asks) {
+        /* struct cmsghdr of 64 bits, in_pktinfo */
+        g_assert_cmpuint(in[0], ==, 28);
+        g_assert_cmpuint(in[12], ==, IP_PKTINFO);
+        memcpy(seen, in + 20, sizeof(seen));
+        g_assert_cmphex(seen[0].s_addr, ==, d->fx->guest4.s_addr);
+        g_assert_cmphex(seen[1].s_addr, ==, d->fx->guest4.s_addr);
+    }
+}
+
+static void test_control(void)
+{
+    uint32_t one = fx_le(1);
+    uint8_t query[64];
+    size_t len = make_query(query, 0xbeef, TYPE_A, false);
+    Dns d;
+
+    if (is_dead_end()) {
+        g_test_skip("needs a network namespace");
+        return;
+    }
+    dns_init(&d, false);
+    fx_ok(fx_socket(d.fx, 0, 1, SOCK_DGRAM));
+    for (unsigned asks = 0; asks < 2; asks++) {
+        if (asks) {
+            fx_ok(fx_setsockopt(d.fx, 0, IPPROTO_IP, IP_PKTINFO, &one, 4));
+        }
+        fx_ok(fx_sendto(d.fx, 0, d.fx->resolver4, 53, query, len));
+        fx_wait(d.fx, 0, VMRPC_IN);
+        recv_at_own(&d, MSG_PEEK, asks);
+        recv_at_own(&d, 0, asks);
+    }
+    dns_clear(&d);
+}
+
 static void test_udp(void)
 {
     Dns d;
@@ -944,6 +997,7 @@ int main(int argc, char **argv)
     fx_init();
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/vmrpc/server/dns/udp", test_udp);
+    g_test_add_func("/vmrpc/server/dns/control", test_control);
     g_test_add_func("/vmrpc/server/dns/dns64", test_dns64);
     g_test_add_func("/vmrpc/server/dns/pool-of-another",
                     test_pool_of_another);

@@ -326,8 +326,9 @@ int vmrpc_call_sendmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 
 /* --- RECVMSG ------------------------------------------------------------ */
 
+/* @family: of the ancillary data in @msg, as for vmrpc_cmsg_from_host() */
 static VMRPC_LOCKED void recv_control(VmrpcServer *srv, const VmrpcSock *s,
-                                      VmrpcCall *call,
+                                      VmrpcCall *call, int family,
                                       const struct msghdr *msg, int *flags)
 {
     VmrpcCmsgOps ops = cmsg_ops(srv, s);
@@ -338,7 +339,7 @@ static VMRPC_LOCKED void recv_control(VmrpcServer *srv, const VmrpcSock *s,
         vmrpc_see_clock(srv);
         ops.clock = &srv->clock;
     }
-    len = vmrpc_cmsg_from_host(cmsg_family(srv, s), msg->msg_control,
+    len = vmrpc_cmsg_from_host(family, msg->msg_control,
                                msg->msg_controllen, call->scratch->control,
                                call->control_len, &ops, flags, &drops);
     vmrpc_iov_write(call->in, call->in_num, vmrpc_call_answer_head(call),
@@ -346,6 +347,48 @@ static VMRPC_LOCKED void recv_control(VmrpcServer *srv, const VmrpcSock *s,
     call->in_control_len = len;
     srv->counters.control_dropped += drops.unknown + drops.malformed +
                                      drops.no_address + drops.no_room;
+}
+
+/*
+ * The same for a datagram that no host socket has received, from the resolver:
+ * it came to the guest's own address.
+ */
+static VMRPC_LOCKED void recv_control_own(VmrpcServer *srv, const VmrpcSock *s,
+                                          VmrpcCall *call)
+{
+    union {
+        struct cmsghdr header;
+        uint8_t room[CMSG_SPACE(sizeof(struct in6_pktinfo))];
+    } control = { };
+    struct in_pktinfo info = {
+        .ipi_spec_dst = srv->config.reach.guest4,
+        .ipi_addr = srv->config.reach.guest4,
+    };
+    struct msghdr msg = { .msg_control = &control };
+    int on = 0, flags = call->msg_flags;
+    socklen_t len = sizeof(on);
+
+    if (getsockopt(s->fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, &len) || !on) {
+        return;
+    }
+    if (s->inet6) {
+        /* The conversion writes the guest's own address. */
+        msg.msg_controllen = CMSG_SPACE(sizeof(struct in6_pktinfo));
+        control.header = (struct cmsghdr) {
+            .cmsg_len = CMSG_LEN(sizeof(struct in6_pktinfo)),
+            .cmsg_level = IPPROTO_IPV6, .cmsg_type = IPV6_PKTINFO,
+        };
+    } else {
+        msg.msg_controllen = CMSG_SPACE(sizeof(info));
+        control.header = (struct cmsghdr) {
+            .cmsg_len = CMSG_LEN(sizeof(info)),
+            .cmsg_level = IPPROTO_IP, .cmsg_type = IP_PKTINFO,
+        };
+        memcpy(CMSG_DATA(&control.header), &info, sizeof(info));
+    }
+    recv_control(srv, s, call, s->inet6 ? VMRPC_CMSG_PLAIN6 : AF_INET, &msg,
+                 &flags);
+    call->msg_flags = flags;
 }
 
 static ssize_t do_recvmsg(VmrpcCall *call, int fd, struct msghdr *msg,
@@ -436,7 +479,7 @@ static VMRPC_LOCKED ssize_t recv_one(VmrpcServer *srv, VmrpcSock *s,
                                       &msg_flags);
     }
     if (call->control_len) {
-        recv_control(srv, s, call, &msg, &msg_flags);
+        recv_control(srv, s, call, cmsg_family(srv, s), &msg, &msg_flags);
     }
     call->msg_flags = msg_flags;
     return n;
@@ -524,6 +567,9 @@ int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return n;
     }
     n = vmrpc_resolver_recv(srv, s, call, flags);
+    if (call->result.sin_family == AF_INET && call->control_len) {
+        recv_control_own(srv, s, call);
+    }
     if (n == -EAGAIN && vmrpc_sock_is_host(s)) {
         n = vmrpc_gateway_receives(s, flags)
             ? vmrpc_gateway_recv(s, call, flags)

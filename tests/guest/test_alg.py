@@ -86,7 +86,7 @@ def log(world: Lab, folder: Path) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def guest(world: Lab) -> Iterator[Guest]:
-    with world.guest(files=_files()) as booted:
+    with world.guest(ipv6=False, files=_files()) as booted:
         yield booted
 
 
@@ -219,7 +219,8 @@ def test_call(guest: Guest, phone: Path, transport: str) -> None:
 
 
 def test_switched_off(world: Lab, log: Path, phone: Path) -> None:
-    with world.guest(device=world.device(OWN_VM_ADDRESS, alg="off"), files=_files()) as booted:
+    device = world.device(OWN_VM_ADDRESS, alg="off")
+    with world.guest(ipv6=False, device=device, files=_files()) as booted:
         with pytest.raises(CommandError):
             booted.run(["curl", "-sS", "--disable-epsv", "ftp://peer.test/file"])
         # what needs no gateway goes on

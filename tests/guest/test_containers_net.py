@@ -113,8 +113,7 @@ def world() -> Iterator[Lab]:
 @pytest.fixture(scope="module", params=kernels(kernel.OLDEST))
 def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
     """A guest with two namespaces, one and two, on a bridge."""
-    device = world.device(ipv6="on")
-    with world.guest(request.param, device=device, packages=("nftables",)) as running:
+    with world.guest(request.param, packages=("nftables",)) as running:
         running.run(_BRIDGE)
         yield running
 

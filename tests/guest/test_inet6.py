@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A guest with IPv6: what programs of AF_INET6 meet, and that nothing vanishes.
+"""A device without ipv6: what programs of AF_INET6 meet, and that nothing vanishes.
 
 Sockets of AF_INET6 are the guest's own, also with IPv4-mapped addresses.  What
 they send to the outside goes to vmrpc0, which refuses it.
@@ -30,7 +30,7 @@ def world() -> Iterator[Lab]:
 @pytest.fixture(scope="module", params=kernels(kernel.NEWEST))
 def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
     """One guest of each kernel, with IPv6."""
-    with world.guest(request.param, ipv6=True) as running:
+    with world.guest(request.param, device=world.device(ipv6="off")) as running:
         yield running
 
 

@@ -50,7 +50,7 @@ def world() -> Iterator[Lab]:
 @pytest.fixture(scope="module", params=kernels(kernel.NEWEST))
 def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
     """One guest of each kernel, with IPv6."""
-    with world.guest(request.param, device=world.device(ipv6="on")) as running:
+    with world.guest(request.param) as running:
         yield running
 
 
@@ -554,7 +554,7 @@ def test_the_policy_refuses_ipv6_destinations(world: Lab, tmp_path: Path) -> Non
     """By the same rules: of the file, and of addresses of the host's."""
     policy = tmp_path / "policy.conf"
     policy.write_text(f"deny {WEB2_ADDRESS}\n")
-    device = world.device(SECOND_VM_ADDRESS, ipv6="on", policy=policy)
+    device = world.device(SECOND_VM_ADDRESS, policy=policy)
     with world.guest(device=device, name="refused") as guest:
         host = "2001:db8:1::1"
         out = guest.run(["python3", "-c", _ERRORS, WEB2_ADDRESS, host]).stdout
@@ -567,7 +567,7 @@ def test_the_policy_refuses_ipv6_destinations(world: Lab, tmp_path: Path) -> Non
 
 def test_without_ipv6_in_the_guest(world: Lab) -> None:
     """ipv6.disable=1: the module leaves the feature, and AF_INET works."""
-    device = world.device(SECOND_VM_ADDRESS, ipv6="on")
+    device = world.device(SECOND_VM_ADDRESS)
     with world.guest(device=device, name="without", ipv6=False) as guest:
         assert guest.run(f"head -1 {_STATE}").stdout == "ipv6: off (ipv6.disable=1)\n"
         assert guest.run("curl -sS http://www.test/").stdout == PAGE
@@ -585,7 +585,7 @@ def test_an_old_device(world: Lab) -> None:
 
 def test_without_an_address_of_the_vm(world: Lab) -> None:
     """The guest sees a unique local one; it reaches others and is not reached."""
-    with world.guest(device=world.device(None, ipv6="on"), name="nobody") as guest:
+    with world.guest(device=world.device(None), name="nobody") as guest:
         assert "fd76:6d6d:6e65:7400::c000:2/128" in guest.run("ip -6 address").stdout
         assert guest.run(f"curl -sS http://[{WEB_ADDRESS}]/").stdout == PAGE
 
@@ -604,7 +604,7 @@ http.createServer((q, a) => a.end(q.socket.remoteAddress + '\\n')).listen(3000, 
 
 def test_node(world: Lab) -> None:
     """A server without an address listens on [::] for both families."""
-    device = world.device(SECOND_VM_ADDRESS, ipv6="on")
+    device = world.device(SECOND_VM_ADDRESS)
     with world.guest(device=device, name="node", packages=("nodejs",)) as guest:
         job = guest.spawn(["node", "-e", _NODE])
         job.wait_output(f"client: {PAGE.strip()}")
@@ -640,7 +640,7 @@ while True:
 
 def test_migration(world: Lab) -> None:
     """A server on [::] goes on, and so do UDP sockets with peers of both kinds."""
-    device = world.device(OWN_VM_ADDRESS, ipv6="on")
+    device = world.device(OWN_VM_ADDRESS)
     with world.guest(device=device, name="source") as source:
         virtual = source.run("getent ahostsv4 peer.test").stdout.split()[0]
         job = source.spawn(["python3", "-c", _MOVE, PEER_ADDRESS, f"::ffff:{virtual}"])

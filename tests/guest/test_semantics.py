@@ -224,9 +224,7 @@ def inet6_outcomes(request: pytest.FixtureRequest, world: Lab) -> Iterator[tuple
     names: str = request.param
     mapped = names == "mapped"
     files = {MODULE_PATH: kernel.build_module(kernel.NEWEST), **_files()}
-    with world.guest(
-        kernel.NEWEST, device=world.device(ipv6="on"), module=False, files=files
-    ) as guest:
+    with world.guest(kernel.NEWEST, module=False, files=files) as guest:
         for key, value in _PING_SOCKETS.items():
             guest.run(["sysctl", "-qw", f"{key}={value}"])
         loopback = "127.0.0.1" if mapped else "::1"

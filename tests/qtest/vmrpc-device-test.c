@@ -289,7 +289,7 @@ static void test_config_no_translation(void)
     Vm vm = { };
 
     vm.qts = vm_qemu(COMMON_ARGS "-device " DEVICE ",translate=off,"
-                        "ipv6=on,guest4=192.0.2.99/24");
+                        "guest4=192.0.2.99/24");
     vm.guest = vmrpc_guest_new(vm.qts, !on_mmio());
     vm.d = vmrpc_driver_new(vm.guest, SLOT);
     vmrpc_driver_start(vm.d, 0, EVENTS);
@@ -397,9 +397,9 @@ static void test_inet6(void)
         bool inet6;
         const char *own;
     } cases[] = {
-        { "ipv6=on,address6=" VM6, 0, true, VM6 },
-        { "ipv6=on", 0, true, "fd76:6d6d:6e65:7400::c000:2" },
-        { "ipv6=on", 1ull << VMRPC_F_INET6, false },
+        { "address6=" VM6, 0, true, VM6 },
+        { "", 0, true, "fd76:6d6d:6e65:7400::c000:2" },
+        { "", 1ull << VMRPC_F_INET6, false },
         { "ipv6=off", 0, false },
     };
 

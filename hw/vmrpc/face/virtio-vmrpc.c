@@ -325,7 +325,7 @@ static const Property virtio_vmrpc_properties[] = {
     DEFINE_PROP_BOOL("happy-eyeballs", VirtIOVmrpc, happy_eyeballs, true),
     DEFINE_PROP_BOOL("guest-clock", VirtIOVmrpc, guest_clock, true),
     DEFINE_PROP_BOOL("long-values", VirtIOVmrpc, long_values, true),
-    DEFINE_PROP_BOOL("ipv6", VirtIOVmrpc, ipv6, false),
+    DEFINE_PROP_BOOL("ipv6", VirtIOVmrpc, ipv6, true),
 };
 
 static void virtio_vmrpc_class_init(ObjectClass *klass, QomClassData *data)

@@ -59,7 +59,7 @@ def _bed(series: str, origin: str) -> Iterator[Bed]:
     files |= {f"{_FOLDER}/{path.name}": path for path in _SCRIPTS.glob("*.py")}
     settings: dict[str, Any] = {"files": files, "disks": (image.suites(origin),), "memory": "1G"}
     with lab() as world, peers.reflector(world.host, VM_ADDRESS, REFLECTOR_ADDRESS):
-        with world.guest(series, ipv6=False, module=False, **settings) as guest:
+        with world.guest(series, device=world.device(ipv6="on"), module=False, **settings) as guest:
             guest.run(f"mkdir {DISK} && mount -t squashfs -o ro /dev/vdc {DISK}")
             guest.run(f"cp -r {DISK}/etc/. /etc/")
             yield Bed(world, guest)
@@ -86,10 +86,11 @@ def found() -> list[Comparison]:
 
 @contextlib.contextmanager
 def _outsourced(guest: Guest) -> Iterator[None]:
-    """With the module, and 127.0.0.1 outside."""
+    """With the module, and 127.0.0.1 and ::1 outside."""
     guest.run(["insmod", MODULE_PATH])
     far = guest.run("getent ahostsv4 reflector.test").stdout.split()[0]
-    guest.run(["insmod", _DETOUR_PATH, f"far={far}"])
+    places = [f"far={far}", f"own6={VM_ADDRESS}", f"far6={REFLECTOR_ADDRESS}"]
+    guest.run(["insmod", _DETOUR_PATH, *places])
     try:
         yield
     finally:

@@ -174,8 +174,9 @@ int main(int argc, char *argv[])
     if (argc < 2 || parse(argc - 1, argv + 1, &config)) {
         return usage();
     }
-    if (!strcmp(argv[1], "storm") && config.peer) {
-        return storm_main(config.peer, config.seed, config.seconds);
+    if (!strcmp(argv[1], "storm") && config.peer && config.peer2) {
+        return storm_main(config.peer, config.peer2, config.seed,
+                          config.seconds);
     }
     if (!strcmp(argv[1], "differ") && config.native_netns &&
         config.peer_netns && config.port && config.me && config.peer &&

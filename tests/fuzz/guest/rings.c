@@ -114,7 +114,7 @@ static void fill_address(struct io_uring_sqe *sqe, struct random *r,
         sqe->off = len;
         break;
     case IORING_OP_SOCKET:
-        sqe->fd = AF_INET;
+        sqe->fd = random_percent(r, 60) ? AF_INET : AF_INET6;
         sqe->off = random_percent(r, 50) ? SOCK_STREAM : SOCK_DGRAM;
         sqe->len = 0;
         break;

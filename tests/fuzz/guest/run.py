@@ -162,18 +162,20 @@ def _world() -> Iterator[World]:
         yield World(host, peer, program, channel)
 
 
-def _guest(world: World, series: str, files: dict[str, bytes | Path]) -> Guest:
+def _guest(
+    world: World, series: str, files: dict[str, bytes | Path], ipv6: str = "off"
+) -> Guest:
     """Start a guest whose kernel detects faults, with a channel to the outer peer."""
     return Guest(
         name=f"fuzz-{series}",
         netns=world.host,
         kernel=series,
-        ipv6=False,
+        ipv6=ipv6 == "on",
         module=True,
         append=_DEBUG,
         memory="768M",
         boot_timeout=_PATIENCE,
-        devices=[f"virtio-vmrpc-pci,id=vmrpc0,address6={_VM6},dns={_DNS6}"],
+        devices=[f"virtio-vmrpc-pci,id=vmrpc0,address6={_VM6},dns={_DNS6},ipv6={ipv6}"],
         arguments=[
             *("-chardev", f"socket,id=fuzz,path={world.channel}"),
             *("-device", f"virtserialport,bus=agentbus.0,chardev=fuzz,name={_PORT}"),
@@ -311,8 +313,8 @@ def storm(world: World, series: str, options: argparse.Namespace) -> list[Findin
         stack.enter_context(
             world.peer.started([*command, str(options.seed)], stderr=subprocess.DEVNULL)
         )
-        guest = stack.enter_context(_guest(world, series, {}))
-        words = [_PROGRAM, "storm", f"--peer={_addresses(guest)[0]}"]
+        guest = stack.enter_context(_guest(world, series, {}, ipv6="on"))
+        words = [_PROGRAM, "storm", f"--peer={_addresses(guest)[0]}", f"--peer2={_PEER6[0]}"]
         words += [f"--seed={options.seed}", f"--seconds={options.seconds}"]
         status, output = _watched(guest, words, options.seconds + 300)
         print("".join(f"# {line}\n" for line in output.splitlines() if "summary:" in line), end="")

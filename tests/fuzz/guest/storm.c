@@ -80,6 +80,7 @@ static _Atomic int fds[FDS];
 static uint8_t *memory;         /* MEMORY bytes, and a page without access */
 static bool privileged;
 static struct in_addr peer_address;
+static struct in6_addr peer_address6;
 static struct counts *counts;   /* shared by all processes */
 
 /* --- arguments ------------------------------------------------------------ */
@@ -143,6 +144,47 @@ static void keep_fd(struct random *r, int fd)
     }
 }
 
+/* An address of AF_INET6: that of an IPv4 address, or one of its own. */
+static void *any_address6(struct random *r, const struct sockaddr_in *sin,
+                          socklen_t *len)
+{
+    struct sockaddr_in6 sin6 = {
+        .sin6_family = AF_INET6,
+        .sin6_port = sin->sin_port,
+        .sin6_flowinfo = random_percent(r, 90) ? 0 : random_next(r),
+        .sin6_scope_id = random_percent(r, 90) ? 0 : random_below(r, 4),
+    };
+    uint8_t *at = memory + random_below(r, MEMORY - sizeof(sin6));
+    unsigned i;
+
+    *len = random_percent(r, 90) ? sizeof(sin6) : any_number(r);
+    switch (random_below(r, 8)) {
+    case 0:
+        break;
+    case 1:
+        sin6.sin6_addr = in6addr_loopback;
+        break;
+    case 2:
+        for (i = 0; i < 4; i++) {
+            sin6.sin6_addr.s6_addr32[i] = random_next(r);
+        }
+        break;
+    case 3:
+        inet_pton(AF_INET6, "ff12::4d7c", &sin6.sin6_addr);
+        break;
+    case 4:
+    case 5:
+        sin6.sin6_addr = peer_address6;
+        sin6.sin6_port = htons(PEER_STORM_PORT);
+        break;
+    default:
+        sin6.sin6_addr.s6_addr16[5] = 0xffff;
+        sin6.sin6_addr.s6_addr32[3] = sin->sin_addr.s_addr;
+    }
+    memcpy(at, &sin6, sizeof(sin6));
+    return at;
+}
+
 static void *any_address(struct random *r, socklen_t *len)
 {
     struct sockaddr_in sin = { .sin_family = AF_INET };
@@ -172,6 +214,9 @@ static void *any_address(struct random *r, socklen_t *len)
         sin.sin_addr = peer_address;
         sin.sin_port = htons(PEER_STORM_PORT);
     }
+    if (sin.sin_family == AF_INET && random_percent(r, 40)) {
+        return any_address6(r, &sin, len);
+    }
     memcpy(at, &sin, sizeof(sin));
     return at;
 }
@@ -195,8 +240,9 @@ static size_t any_control(struct random *r, uint8_t *at)
 {
     struct cmsghdr header = {
         .cmsg_len = random_percent(r, 80) ? CMSG_LEN(4) : any_length(r),
-        .cmsg_level = random_percent(r, 80) ? SOL_IP : (int)any_number(r),
-        .cmsg_type = random_below(r, 30),
+        .cmsg_level = random_percent(r, 50) ? SOL_IP :
+                      random_percent(r, 60) ? SOL_IPV6 : (int)any_number(r),
+        .cmsg_type = random_below(r, random_percent(r, 50) ? 30 : 80),
     };
 
     memcpy(at, &header, sizeof(header));
@@ -240,6 +286,7 @@ static int any_flags(struct random *r)
 static long make_socket(struct random *r)
 {
     int type = random_percent(r, 60) ? SOCK_STREAM : SOCK_DGRAM;
+    int family = random_percent(r, 60) ? AF_INET : AF_INET6;
 
     if (random_percent(r, 5)) {
         type = any_number(r);
@@ -247,7 +294,7 @@ static long make_socket(struct random *r)
     if (random_percent(r, 40)) {
         type |= SOCK_NONBLOCK;
     }
-    keep_fd(r, socket(AF_INET, type, random_percent(r, 95) ? 0 :
+    keep_fd(r, socket(family, type, random_percent(r, 95) ? 0 :
                       random_below(r, 256)));
     return 0;
 }
@@ -337,7 +384,8 @@ static long make_shutdown(struct random *r)
 /* Options that load modules only cost time. */
 static bool is_netfilter(uint32_t level, uint32_t name)
 {
-    return level == SOL_IP && name >= 64;
+    return (level == SOL_IP || level == SOL_IPV6) && name >= 64 &&
+           (level == SOL_IP || name < 66);
 }
 
 static long make_option(struct random *r)
@@ -351,6 +399,9 @@ static long make_option(struct random *r)
     if (random_percent(r, 10)) {
         level = random_percent(r, 80) ? random_below(r, 20) : any_number(r);
         name = any_number(r);
+    } else if (random_percent(r, 25)) {
+        level = SOL_IPV6;
+        name = random_below(r, 80);
     }
     /* Avoid waits of unknown length. */
     if (is_netfilter(level, name) ||
@@ -708,7 +759,8 @@ static bool end(pid_t child)
     return true;
 }
 
-int storm_main(const char *peer, uint64_t seed, unsigned seconds)
+int storm_main(const char *peer, const char *peer6, uint64_t seed,
+               unsigned seconds)
 {
     struct random r = { seed };
     int64_t limit = world_now_ms() + seconds * 1000LL;
@@ -720,7 +772,8 @@ int storm_main(const char *peer, uint64_t seed, unsigned seconds)
     counts = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE,
                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (counts == MAP_FAILED ||
-        inet_pton(AF_INET, peer, &peer_address) != 1) {
+        inet_pton(AF_INET, peer, &peer_address) != 1 ||
+        inet_pton(AF_INET6, peer6, &peer_address6) != 1) {
         return 2;
     }
     fflush(NULL);

@@ -5,9 +5,10 @@
 #include <stdint.h>
 
 /*
- * Makes random calls from many threads until the time is over; @peer: address
- * of peer_storm().  Returns an exit status.
+ * Makes random calls from many threads until the time is over; @peer and
+ * @peer6: addresses of peer_storm().  Returns an exit status.
  */
-int storm_main(const char *peer, uint64_t seed, unsigned seconds);
+int storm_main(const char *peer, const char *peer6, uint64_t seed,
+               unsigned seconds);
 
 #endif /* GUEST_FUZZ_STORM_H */

@@ -60,9 +60,9 @@ table ip filter {{
 END
 """
 
-# The same of IPv6.
+# The same of IPv6.  As with Docker, the bridge's address is tentative at first.
 _BRIDGE6 = """
-ip -6 address add fd00:17::1/64 dev docker0 nodad
+ip -6 address add fd00:17::1/64 dev docker0
 ip -n one -6 address add fd00:17::2/64 dev eth0 nodad
 ip -n two -6 address add fd00:17::3/64 dev eth0 nodad
 for each in one two; do ip -n $each -6 route add default via fd00:17::1; done

@@ -397,7 +397,9 @@ static bool is_gateway6(const struct dst_entry *dst,
 	const struct rt6_info *rt;
 
 	rt = container_of(dst, const struct rt6_info, dst);
-	return ipv6_chk_addr(&init_net, &rt->rt6i_gateway, in, 0);
+	/* It may be tentative: that of a new bridge is, for a second or two. */
+	return ipv6_chk_addr_and_flags(&init_net, &rt->rt6i_gateway, in, false,
+				       0, IFA_F_DADFAILED);
 }
 
 static bool has_gateway6(const struct dst_entry *dst)

@@ -117,7 +117,6 @@ _INET6_DIFFERENCES_BY_NAMES: dict[str, dict[str, str]] = {
         "listen.same_listener_from_inside": _SHOWN,
         "segments.received_together": _SHOWN,
         "udp.server": _SHOWN,
-        "edges.ancillary_data_of_nobody_2": "It is as if the peer had an IPv6 address.",
         "udp.destination_is_told": _SHOWN,
         "udp.interface_is_told_and_can_be_used": _SHOWN,
         "udp.source_that_is_not_ours": _AS_IPV4,

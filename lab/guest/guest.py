@@ -27,7 +27,7 @@ from typing import Any, Protocol
 from vmmnet.qmp import Qmp, QmpError
 
 from ..base import architecture, paths, process, scratch, wait
-from ..packages import kernel
+from ..packages import debian, kernel
 from ..packages.kernel import OLDEST
 from . import console, image, machine, qemu
 from .agent import Channel, CommandError, Job, Result
@@ -59,7 +59,7 @@ class GuestConfig:
     ``module``: True builds vmrpc.ko from the tree and loads it; a path loads
     that file.  ``arguments`` go to QEMU as they are, ``devices`` each after a
     ``-device``.  ``files`` are put into the guest before its first process.
-    ``packages`` are in its system beyond those that every guest has.
+    ``packages`` are in its system beyond those that every guest has; all are of ``release``.
     ``disks``, images that are only read, follow the guest's own: /dev/vdc, ...
     QEMU inherits ``pass_fds``, such as an open macvtap, under the same numbers.
     ``shell`` adds a console for people, /dev/hvc0, at ``Guest.shell_path``.
@@ -89,6 +89,7 @@ class GuestConfig:
     resolver: str = "192.0.0.1"
     files: Mapping[str, bytes | Path] = field(default_factory=dict)
     packages: tuple[str, ...] = ()
+    release: str = debian.SUITE
     disks: tuple[Path, ...] = ()
     pass_fds: tuple[int, ...] = ()
     boot_timeout: float = wait.PATIENCE
@@ -342,7 +343,11 @@ class Guest:
             *("-device", "virtserialport,bus=agentbus.0,chardev=agent,name=vmmnet.agent"),
             *("-device", "virtio-rng-pci"),
         ]
-        disks = (image.root(config.packages), image.modules(guest_kernel), *config.disks)
+        disks = (
+            image.root(config.packages, config.release),
+            image.modules(guest_kernel),
+            *config.disks,
+        )
         for number, disk in enumerate(disks):
             drive = f"if=none,id=disk{number},format=raw,readonly=on,file={disk}"
             device = f"virtio-blk-pci,drive=disk{number},serial=disk{number}"

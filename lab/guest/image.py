@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The files that a guest boots: Debian in a read-only image, and an initramfs.
 
-The image is a bookworm made by mmdebstrap, packed as an uncompressed
+The image is a bookworm, or another release, made by mmdebstrap, packed as an uncompressed
 squashfs: under TCG a guest would pay dearly for decompression.  A second
 squashfs brings the modules of the guest's kernel.  The initramfs puts a
 tmpfs over the image and starts the agent as process 1, without systemd, so
@@ -84,7 +84,7 @@ def squash(folder: Path, product: Path) -> None:
     fresh.rename(product)
 
 
-def _bootstrap(packages: Iterable[str], folder: Path) -> None:
+def _bootstrap(packages: Iterable[str], folder: Path, release: str) -> None:
     if is_foreign := _GUESTS != architecture.HOST:
         # No program of it runs here: packages are unpacked, and not configured.
         options = ["--variant=extract", "--include=?essential", f"--hook-dir={_MERGED}"]
@@ -99,9 +99,9 @@ def _bootstrap(packages: Iterable[str], folder: Path) -> None:
             f"--include={','.join(packages)}",
             '--aptopt=APT::Install-Recommends "false"',
             *options,
-            debian.SUITE,
+            release,
             folder,
-            *(entry for entry in debian.sources() if "-backports" not in entry),
+            *debian.sources_of(release),
         ]
     )
     if is_foreign:
@@ -125,13 +125,13 @@ def _configure(folder: Path) -> None:
     bundle.write_text("".join(each.read_text() for each in sorted(certificates)))
 
 
-def root(more: tuple[str, ...] = ()) -> Path:
+def root(more: tuple[str, ...] = (), release: str = debian.SUITE) -> Path:
     """Return the root file system image, building it when its recipe is new.
 
-    ``more`` are packages beyond those that every guest has.
+    ``more`` are packages beyond those that every guest has, of that release of Debian.
     """
     packages = (*PACKAGES, *more)
-    recipe = [debian.SUITE, *packages, *_EXCLUDED, "layout 1"]
+    recipe = [release, *packages, *_EXCLUDED, "layout 1"]
     product = FOLDER / f"root-{paths.digest(recipe)}{_GUESTS.tail}.squashfs"
     # A user of an image that exists does not wait for one that is being made.
     if product.exists():
@@ -143,7 +143,7 @@ def root(more: tuple[str, ...] = ()) -> Path:
         FOLDER.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=FOLDER) as scratch:
             folder = Path(scratch) / "root"
-            _bootstrap(packages, folder)
+            _bootstrap(packages, folder, release)
             squash(folder, product)
     return product
 

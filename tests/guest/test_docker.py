@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Debian's Docker in a guest without a NIC: networks, names, published ports, builds.
+"""Debian's Docker in a guest without a NIC: networks, names, published ports, builds, rootless.
 
 docs/vmrpc-containers.md has the table.  A container's image is BusyBox with the
 guest's own libraries, so nothing is pulled.
@@ -13,23 +13,34 @@ from pathlib import Path
 
 import pytest
 from lab.base import wait
-from lab.guest.fixtures import kernels
 from lab.guest.guest import Guest
-from lab.peers.lab import PAGE, VM_ADDRESS, Lab, lab
+from lab.peers.lab import PAGE, WEB_ADDRESS, Lab, lab
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from engines import BOX_PAGE, PREPARE, fetch
+from engines import BOX_PAGE, COMPOSE, PREPARE, USER, await_page, places
 
 pytestmark = pytest.mark.long
 
-_PACKAGES = ("docker.io", "iptables")
+_COMMON = ("docker-compose", "docker.io", "iptables", "rootlesskit", "slirp4netns", "uidmap")
+_PACKAGES = {"bookworm": _COMMON, "trixie": (*_COMMON, "docker-buildx", "docker-cli")}
 #: By itself dockerd gives containerd ten seconds to start, which is too little on a busy host.
 _CONTAINERD = "exec containerd > /run/containerd.log 2>&1"
+_OPTIONS = "--storage-driver=vfs --exec-opt native.cgroupdriver=cgroupfs"
 _DOCKERD = (
-    "exec dockerd --containerd=/run/containerd/containerd.sock --storage-driver=vfs"
-    " --exec-opt native.cgroupdriver=cgroupfs > /run/dockerd.log 2>&1"
+    f"exec dockerd --containerd=/run/containerd/containerd.sock {_OPTIONS} > /run/dockerd.log 2>&1"
 )
+#: The same for a user: dockerd-rootless.sh starts it, in namespaces where /run is the user's own.
+#: For a containerd that is not its own dockerd waits a minute.
+_DOCKERD_OF_USER = """#!/bin/sh
+mkdir -p /run/containerd
+containerd --root $HOME/containerd --state /run/containerd/state > $HOME/containerd.log 2>&1 &
+exec /usr/sbin/dockerd --containerd=/run/containerd/containerd.sock "$@"
+"""
+_ROOTLESS = f"""
+cd; export XDG_RUNTIME_DIR=/run/user/$(id -u) PATH=$HOME/bin:$PATH:/usr/sbin:/sbin
+exec /usr/share/docker.io/contrib/dockerd-rootless.sh {_OPTIONS} > dockerd.log 2>&1
+"""
 _HTTPD = "box /bin/httpd -f -p 80 -h /www"
 _DOCKERFILE = "FROM box\nRUN wget -q -O /www/index.html http://www.test/\n"
 
@@ -40,10 +51,19 @@ def world() -> Iterator[Lab]:
         yield built
 
 
-@pytest.fixture(scope="module", params=kernels())
-def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
-    with world.guest(request.param, packages=_PACKAGES, memory="2G") as running:
-        running.run(PREPARE)
+@pytest.fixture(scope="module", params=places())
+def place(request: pytest.FixtureRequest) -> tuple[str, str]:
+    """A release of Debian and a kernel."""
+    pair: tuple[str, str] = request.param
+    return pair
+
+
+@pytest.fixture(scope="module")
+def guest(place: tuple[str, str], world: Lab) -> Iterator[Guest]:
+    release, kernel = place
+    settings = {"release": release, "packages": _PACKAGES[release], "memory": "3G"}
+    with world.guest(kernel, **settings) as running:
+        running.run(PREPARE + USER)
         running.spawn(_CONTAINERD)
         running.wait_for("grep -q 'successfully booted' /run/containerd.log")
         running.spawn(_DOCKERD)
@@ -88,11 +108,12 @@ def test_two_services(guest: Guest, world: Lab) -> None:
     _docker(guest, "network create both")
     _docker(guest, f"run -d --rm --name web --network both -p 8080:80 {_HTTPD}")
     run = "run --rm --network both box"
-    assert _docker(guest, f"{run} cat /etc/resolv.conf").splitlines()[0] == "nameserver 127.0.0.11"
+    servers = _docker(guest, f"{run} grep nameserver /etc/resolv.conf")
+    assert servers == "nameserver 127.0.0.11"
     assert _docker(guest, f"{run} wget -q -O - http://web/") == BOX_PAGE
     assert _docker(guest, f"{run} wget -q -O - http://www.test/") == PAGE.strip()
     # The published port: from outside, from the guest, from another container.
-    assert fetch(world, VM_ADDRESS, 8080) == BOX_PAGE
+    await_page(world, 8080)
     assert guest.run("curl -sS http://192.0.0.2:8080/").stdout.strip() == BOX_PAGE
     assert _docker(guest, "run --rm box wget -q -O - http://192.0.0.2:8080/") == BOX_PAGE
     # One that shares the network of another.
@@ -102,8 +123,44 @@ def test_two_services(guest: Guest, world: Lab) -> None:
     _docker(guest, "stop -t 0 web")
 
 
-def test_a_build_downloads(guest: Guest) -> None:
-    """A step of a build reaches the outside by name."""
+def test_an_ipv6_network(guest: Guest) -> None:
+    """IPv6 addresses are reached from it, by name and by number."""
+    _docker(guest, "network create --ipv6 --subnet fd00:55::/64 six")
+    run = "run --rm --network six box wget -q -O -"
+    assert _docker(guest, f"{run} http://[{WEB_ADDRESS}]/") == PAGE.strip()
+    assert _docker(guest, f"{run} http://www.test/") == PAGE.strip()
+
+
+def test_a_build_downloads(guest: Guest, place: tuple[str, str]) -> None:
+    """A step of a build reaches the outside by name; Debian 13 has BuildKit, too."""
     guest.run(f"mkdir -p /home/build; cat > /home/build/Dockerfile <<'END'\n{_DOCKERFILE}END")
-    guest.run("DOCKER_BUILDKIT=0 docker build -t built /home/build", timeout=2 * wait.PATIENCE)
-    assert _docker(guest, "run --rm built cat /www/index.html") == PAGE.strip()
+    for kit in "0", "1":
+        if kit == "0" or place[0] == "trixie":
+            build = f"DOCKER_BUILDKIT={kit} docker build --no-cache -t built{kit} /home/build"
+            guest.run(build, timeout=2 * wait.PATIENCE)
+            assert _docker(guest, f"run --rm built{kit} cat /www/index.html") == PAGE.strip()
+
+
+def test_compose(guest: Guest, world: Lab) -> None:
+    """Two services: one publishes a port, the other reads it by name, and a page outside."""
+    guest.put(COMPOSE.format(image="box", port=8090).encode(), "/home/two/docker-compose.yml")
+    compose = "cd /home/two && docker-compose"
+    guest.run(f"{compose} up -d", timeout=2 * wait.PATIENCE)
+    await_page(world, 8090)
+    guest.wait_for(f"{compose} logs reader | grep -q '{PAGE.strip()}'")
+    assert BOX_PAGE in guest.run(f"{compose} logs reader").stdout
+    guest.run(f"{compose} down -t 0", timeout=2 * wait.PATIENCE)
+
+
+def test_of_a_user(guest: Guest, world: Lab) -> None:
+    """Rootless Docker gets out; a port is reached with and without the guest's address."""
+    guest.put(_DOCKERD_OF_USER.encode(), "/home/user/bin/dockerd", 0o755)
+    guest.spawn(["su", "user", "-c", _ROOTLESS])
+    guest.wait_for("grep -q 'API listen' /home/user/dockerd.log", 2 * wait.PATIENCE)
+    own = f"-H unix:///run/user/{guest.run('id -u user').stdout.strip()}/docker.sock"
+    _docker(guest, f"{own} import /home/box.tar box")
+    run = f"{own} run --rm box"
+    assert _docker(guest, f"{run} wget -q -O - http://www.test/") == PAGE.strip()
+    _docker(guest, f"{own} run -d --rm -p 9080:80 -p 192.0.0.2:9081:80 {_HTTPD}")
+    await_page(world, 9081)
+    await_page(world, 9080)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Debian's Podman in a guest: networks, names, published ports, rootless.
+"""Debian's Podman in a guest without a NIC: networks, names, published ports, rootless.
 
 docs/vmrpc-containers.md has the table.
 """
@@ -12,22 +12,19 @@ from pathlib import Path
 
 import pytest
 from lab.base import paths, wait
-from lab.guest.fixtures import kernels
 from lab.guest.guest import Guest
 from lab.peers.lab import PAGE, VM_ADDRESS, Lab, lab
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from engines import BOX_PAGE, PREPARE, fetch
+from engines import BOX_PAGE, PREPARE, USER, await_page, fetch, places
 
 pytestmark = pytest.mark.long
 
-_PACKAGES = (*("aardvark-dns", "iptables", "netavark", "passt", "podman", "slirp4netns", "uidmap"),)
-_USER = """
-useradd -m user
-for each in /etc/subuid /etc/subgid; do echo user:100000:65536 > $each; done
-mkdir -p /run/user/$(id -u user) && chown user /run/user/$(id -u user)
-"""
+_PACKAGES = (
+    *("aardvark-dns", "crun", "iptables", "netavark", "nftables", "passt", "podman"),
+    *("slirp4netns", "uidmap"),
+)
 _GLOBAL = "--storage-driver=vfs --cgroup-manager=cgroupfs --events-backend=file"
 _PODMAN = f"podman {_GLOBAL}"
 _HTTPD = "localhost/box /bin/httpd -f -p 80 -h /www"
@@ -48,10 +45,19 @@ def world() -> Iterator[Lab]:
         yield built
 
 
-@pytest.fixture(scope="module", params=kernels())
-def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
-    with world.guest(request.param, packages=_PACKAGES, memory="2G") as running:
-        running.run(PREPARE + _USER)
+@pytest.fixture(scope="module", params=places())
+def place(request: pytest.FixtureRequest) -> tuple[str, str]:
+    """A release of Debian and a kernel."""
+    pair: tuple[str, str] = request.param
+    return pair
+
+
+@pytest.fixture(scope="module")
+def guest(place: tuple[str, str], world: Lab) -> Iterator[Guest]:
+    release, kernel = place
+    settings = {"release": release, "packages": _PACKAGES, "memory": "3G"}
+    with world.guest(kernel, **settings) as running:
+        running.run(PREPARE + USER)
         for user in "root", "user":
             _podman(running, user, "import /home/box.tar box")
         yield running
@@ -64,20 +70,33 @@ def _podman(guest: Guest, user: str, words: str) -> str:
 
 
 def test_of_a_user(guest: Guest, world: Lab) -> None:
-    """It gets out; its proxy opens [::] for no address, AF_INET for one of the guest's own."""
-    run = "run -d --cgroups=disabled --network slirp4netns"
+    """By default, slirp4netns of Podman 4 and pasta of 5: it gets out and is reached."""
+    run = "run -d --cgroups=disabled"
     box = _podman(guest, "user", f"{run} -p 9080:80 -p 192.0.0.2:9081:80 {_HTTPD}")
-    assert fetch(world, VM_ADDRESS, 9081) == BOX_PAGE
-    assert fetch(world, VM_ADDRESS, 9080) == BOX_PAGE
+    await_page(world, 9081)
+    await_page(world, 9080)
     inside = _podman(guest, "user", f"exec {box} wget -q -O - http://www.test/")
     assert inside == PAGE.strip()
 
 
-def test_pasta_of_a_user(guest: Guest) -> None:
-    """With what it cannot find out at vmrpc0 itself."""
+def test_services_of_a_user(guest: Guest, world: Lab) -> None:
+    """On a bridge in a namespace of the user's."""
+    _podman(guest, "user", "network create both")
+    run = "--cgroups=disabled --network both"
+    _podman(guest, "user", f"run -d --name web {run} -p 9090:80 {_HTTPD}")
+    run = f"run --rm {run} localhost/box"
+    assert _podman(guest, "user", f"{run} wget -q -O - http://web/") == BOX_PAGE
+    assert _podman(guest, "user", f"{run} wget -q -O - http://www.test/") == PAGE.strip()
+    await_page(world, 9090)
+
+
+def test_pasta_of_a_user(guest: Guest, place: tuple[str, str]) -> None:
+    """Alone; that of Debian 12 has to be told what it cannot find out at vmrpc0."""
     (words,) = [
         line.strip() for line in _DOC.read_text().splitlines() if line.startswith("    pasta -4")
     ]
+    if place[0] != "bookworm":
+        words = "pasta --config-net -- …"
     command = f"cd; {words.replace('…', 'curl -sS http://www.test/')}"
     assert guest.run(["su", "user", "-c", command]).stdout == PAGE
 
@@ -91,11 +110,11 @@ def test_a_port_of_root(guest: Guest, world: Lab) -> None:
     guest.run("chmod 755 /usr/local/bin/vmrpc-published")
     relay = guest.spawn(f"exec vmrpc-published {_GLOBAL} > /run/relay.log 2>&1")
     guest.wait_for("grep -q 'port 8080 ' /run/relay.log")
-    assert fetch(world, VM_ADDRESS, 8080) == BOX_PAGE
+    await_page(world, 8080)
     # One that starts later, and one that ends.
     box = _podman(guest, "root", f"run -d -p 8081:80 -p 8053:53/udp {_HTTPD}")
     guest.wait_for("grep -q 'port 8053 ' /run/relay.log")
-    assert fetch(world, VM_ADDRESS, 8081) == BOX_PAGE
+    await_page(world, 8081)
     pid = _podman(guest, "root", f"inspect -f '{{{{.State.Pid}}}}' {box}")
     guest.spawn(f"exec nsenter -n -t {pid} socat UDP4-RECVFROM:53,fork EXEC:cat")
     guest.wait_for(f"nsenter -n -t {pid} ss -Hlun | grep -q ':53 '")
@@ -108,17 +127,34 @@ def test_a_port_of_root(guest: Guest, world: Lab) -> None:
 
 
 def test_services_of_root(guest: Guest) -> None:
-    """They know each other by name, and names outside."""
+    """They know each other by name, and names outside; as does one with users of its own."""
     _podman(guest, "root", "network create both")
     _podman(guest, "root", f"run -d --name web --network both {_HTTPD}")
-    run = "run --rm --network both localhost/box"
-    assert _podman(guest, "root", f"{run} wget -q -O - http://web/") == BOX_PAGE
+    for more in "", "--uidmap 0:100000:65536 --gidmap 0:100000:65536":
+        run = f"run --rm --network both {more} localhost/box"
+        assert _podman(guest, "root", f"{run} wget -q -O - http://web/") == BOX_PAGE
+        assert _podman(guest, "root", f"{run} wget -q -O - http://www.test/") == PAGE.strip()
+    # One that shares the network of another.
+    run = "run --rm --network container:web localhost/box"
+    assert _podman(guest, "root", f"{run} wget -q -O - http://127.0.0.1/") == BOX_PAGE
     assert _podman(guest, "root", f"{run} wget -q -O - http://www.test/") == PAGE.strip()
 
 
-def test_a_build_of_root_downloads(guest: Guest) -> None:
+def test_other_networks_of_root(guest: Guest) -> None:
+    """The guest's own; none."""
+    run = "run --rm --network host localhost/box"
+    assert _podman(guest, "root", f"{run} wget -q -O - http://www.test/") == PAGE.strip()
+    address = guest.run("getent ahostsv4 www.test").stdout.split()[0]
+    run = f"{_PODMAN} run --rm --network none localhost/box wget -q -O - http://{address}/"
+    said = guest.run(run, check=False, timeout=2 * wait.PATIENCE)
+    assert said.rc and "unreachable" in said.stderr
+
+
+@pytest.mark.parametrize("user", ["root", "user"])
+def test_a_build_downloads(guest: Guest, user: str) -> None:
     """A step of a build reaches the outside by name."""
     script = "FROM localhost/box\\nRUN wget -q -O /www/index.html http://www.test/\\n"
     guest.run(f"mkdir -p /home/build; printf '{script}' > /home/build/Dockerfile")
-    _podman(guest, "root", "build --isolation=chroot -t built /home/build")
-    assert _podman(guest, "root", "run --rm built cat /www/index.html") == PAGE.strip()
+    _podman(guest, user, "build --isolation=chroot -t built /home/build")
+    run = "run --rm --cgroups=disabled --network none built"
+    assert _podman(guest, user, f"{run} cat /www/index.html") == PAGE.strip()

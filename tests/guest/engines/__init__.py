@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
+import pytest
 from lab.base import wait
-from lab.peers.lab import Lab
+from lab.packages import kernel
+from lab.peers.lab import VM_ADDRESS, Lab
 
 BOX_PAGE = "in the box"
 #: The root file system is in memory, and overlayfs does not stand on overlayfs.
@@ -28,6 +31,25 @@ for each in $($box/bin/busybox --list); do ln -sf busybox $box/bin/$each; done
 echo {BOX_PAGE} > $box/www/index.html
 tar -C $box -cf /home/box.tar .
 """
+#: A user with numbers for a namespace of users.
+USER = """
+useradd -m user
+for each in /etc/subuid /etc/subgid; do echo user:100000:65536 > $each; done
+mkdir -p /run/user/$(id -u user) && chown user /run/user/$(id -u user)
+"""
+#: What wants names of both the outside and another service.
+COMPOSE = """
+services:
+  web:
+    image: {image}
+    command: /bin/httpd -f -p 80 -h /www
+    ports: ["{port}:80"]
+  reader:
+    image: {image}
+    depends_on: [web]
+    command: >-
+      sh -c "until wget -q -O - http://web/; do sleep 1; done; wget -q -O - http://www.test/"
+"""
 #: Prints the page, or how the connection ended.
 _FETCH = """
 import socket, sys
@@ -35,7 +57,7 @@ try:
     s = socket.create_connection(sys.argv[1:3])
     s.settimeout(float(sys.argv[3]))
     s.sendall(b'GET / HTTP/1.0\\r\\n\\r\\n')
-    print(s.makefile().read().splitlines()[-1])
+    print((s.makefile().read().splitlines() or ['nothing'])[-1])
 except OSError as error:
     print(type(error).__name__)
 """
@@ -45,3 +67,16 @@ def fetch(world: Lab, address: str, port: int, patience: float = wait.PATIENCE) 
     """Fetch a page from outside; its last line, or the name of the error."""
     command = [sys.executable, "-c", _FETCH, address, str(port), str(patience)]
     return world.peer.run(command).stdout.strip()
+
+
+def await_page(world: Lab, port: int) -> None:
+    """Wait for the server of a container, which may listen later than its port does."""
+    wait.until(lambda: fetch(world, VM_ADDRESS, port) == BOX_PAGE, f"the page of port {port}")
+
+
+def places() -> list[Any]:
+    """Releases of Debian with their engines, and kernels: pairs as parameters."""
+    pairs = [("bookworm", each) for each in kernel.SERIES]
+    # Its own kernel, and that of its backports.
+    pairs += [("trixie", each) for each in kernel.SERIES if each != kernel.OLDEST]
+    return [pytest.param(pair, id="-".join(pair)) for pair in pairs]

@@ -66,9 +66,14 @@ def outer(world: Lab) -> Iterator[Outside]:
         yield machine
 
 
-@pytest.fixture(scope="module", params=KERNELS)
+@pytest.fixture(
+    scope="module", params=[*KERNELS, pytest.param(f"{_SERIES}+ipv6", marks=pytest.mark.long)]
+)
 def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
-    with world.guest(request.param, ipv6=False, packages=PACKAGES, memory="1G") as running:
+    """One guest of each kernel, of IPv4 alone; and one with Debian's own settings."""
+    series, _, ipv6 = request.param.partition("+")
+    settings = {"ipv6": bool(ipv6), "packages": PACKAGES, "memory": "1G"}
+    with world.guest(series, **settings) as running:
         yield running
 
 

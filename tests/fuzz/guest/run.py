@@ -162,9 +162,7 @@ def _world() -> Iterator[World]:
         yield World(host, peer, program, channel)
 
 
-def _guest(
-    world: World, series: str, files: dict[str, bytes | Path], ipv6: str = "off"
-) -> Guest:
+def _guest(world: World, series: str, files: dict[str, bytes | Path], ipv6: str = "off") -> Guest:
     """Start a guest whose kernel detects faults, with a channel to the outer peer."""
     return Guest(
         name=f"fuzz-{series}",

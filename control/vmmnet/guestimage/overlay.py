@@ -62,11 +62,6 @@ ExecStartPre=
 ExecStartPre=/usr/bin/ssh-keygen -A
 ExecStartPre=/usr/sbin/sshd -t
 """
-_SYSCTL = """\
-# No IPv6 address but loopback's: programs take AF_INET, which vmrpc serves, and servers
-# that insist on [::] start.
-net.ipv6.conf.all.disable_ipv6 = 1
-"""
 _CUSTOMIZE = """\
 set -eu
 cd /root
@@ -120,7 +115,6 @@ def files(recipe: Recipe, uuid: str, sources: Sequence[str]) -> dict[str, File]:
         "etc/systemd/system.conf.d/patience.conf": _PATIENCE,
         "etc/modules-load.d/vmrpc.conf": sources_of_module["modules-load.conf"].decode(),
         "etc/systemd/network/10-vmrpc.network": sources_of_module["10-vmrpc.network"].decode(),
-        "etc/sysctl.d/vmrpc.conf": _SYSCTL,
         "boot/grub/grub.cfg": grub,
         "boot/grub/find.cfg": _FIND.format(uuid=uuid),
         "root/vmmnet-customize": _CUSTOMIZE.format(

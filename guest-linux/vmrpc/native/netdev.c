@@ -49,8 +49,11 @@
 
 #define MTU_DEFAULT		1500
 
-/* Of the IPv6 default route; those of routers have 1024. */
-#define METRIC6			1000
+/*
+ * Of the IPv6 default route; those of routers have 1024 and come first, or a
+ * NIC's answers would leave by vmrpc0, which drops them.
+ */
+#define METRIC6			2048
 
 /**
  * struct refusals - streams that wait for their error

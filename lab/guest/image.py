@@ -91,6 +91,8 @@ def _bootstrap(packages: Iterable[str], folder: Path, release: str) -> None:
     else:
         options = ["--variant=essential"]
         options += [f"--dpkgopt=path-exclude={pattern}" for pattern in _EXCLUDED]
+        # Java's scripts make links there.
+        options += ['--setup-hook=mkdir -p "$1/usr/share/man/man1"']
     tools.run(
         [
             "mmdebstrap",

@@ -162,11 +162,11 @@ class Outside:
 
 
 @contextlib.contextmanager
-def outside(space: Namespace) -> Iterator[Outside]:
+def outside(space: Namespace, packages: tuple[str, ...] = PACKAGES) -> Iterator[Outside]:
     """A machine in a namespace, for the time of a block."""
     with scratch.folder() as name:
         folder = Path(name)
-        command: list[str | Path] = ["sh", "-c", _ENTER, "enter", image.root(PACKAGES)]
+        command: list[str | Path] = ["sh", "-c", _ENTER, "enter", image.root(packages)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         with space.started(command, cwd=folder, **pipes) as holder:
             assert holder.stdout is not None

@@ -537,7 +537,7 @@ static int queues_find(struct virtio_device *vdev, struct vmrpc_device *dev)
 			    virtqueue_get_vring_size(dev->queue[0].vq) / 2);
 	dev->max_segment = min_t(size_t, virtio_max_dma_size(vdev),
 				 VMRPC_DATA_MAX);
-	if (dev->max_sg < VMRPC_BOUNCE_MAX / PAGE_SIZE + 2) {
+	if (dev->max_sg < VMRPC_PAGES_DATAGRAM) {
 		dev_err(&vdev->dev, "rings too short for a datagram\n");
 		vdev->config->del_vqs(vdev);
 		err = -EINVAL;

@@ -22,8 +22,17 @@ struct vmrpc_sock;
 #define VMRPC_INLINE_MAX	1024u
 /* The most that one call copies; holds the largest datagram. */
 #define VMRPC_BOUNCE_MAX	65536u
+/*
+ * The largest datagram, in pieces that are just worth looking up, each of which
+ * begins and ends in the middle of a page.
+ */
+#define VMRPC_PAGES_DATAGRAM	(VMRPC_BOUNCE_MAX / PAGE_SIZE + \
+				 2 * (VMRPC_BOUNCE_MAX / VMRPC_INLINE_MAX))
 /* VMRPC_DATA_MAX bytes that start in the middle of a page. */
-#define VMRPC_PAGES_MAX		(VMRPC_DATA_MAX / PAGE_SIZE + 1)
+#define VMRPC_PAGES_STREAM	(VMRPC_DATA_MAX / PAGE_SIZE + 1)
+/* Large pages are few for a stream, but not for a datagram. */
+#define VMRPC_PAGES_MAX		(VMRPC_PAGES_STREAM > VMRPC_PAGES_DATAGRAM ? \
+				 VMRPC_PAGES_STREAM : VMRPC_PAGES_DATAGRAM)
 
 /**
  * struct vmrpc_data - the data of a call

@@ -69,6 +69,25 @@ def datagram_of(world: World, size: int) -> None:
 
 
 @case
+def datagram_in_pieces(world: World) -> None:
+    """Places all over the memory, each of which crosses the border of two pages."""
+    count = 63
+    size = _LARGEST // count
+    memory = memoryview(mmap.mmap(-1, 2 * count * mmap.PAGESIZE))
+    borders = range(mmap.PAGESIZE, len(memory), 2 * mmap.PAGESIZE)
+    pieces = [memory[border - size // 2 :][:size] for border in borders]
+    data = numbered(size * count)
+    for number, piece in enumerate(pieces):
+        piece[:] = data[number * size :][:size]
+    sock = world.datagrams()
+    expect(sock.sendmsg(pieces, [], 0, world.echo), len(data))
+    for piece in pieces:
+        piece[:] = bytes(size)
+    expect(sock.recvmsg_into(pieces)[0], len(data))
+    assert b"".join(pieces) == data
+
+
+@case
 def too_large(world: World) -> None:
     """65508 bytes are EMSGSIZE; the socket is none the worse."""
     sock = world.datagrams()

@@ -158,7 +158,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Command line."""
     parser = argparse.ArgumentParser(allow_abbrev=False, prog="make run", description=__doc__)
     parser.add_argument(
-        "--kernel", choices=kernel.SERIES, default=kernel.OLDEST, help="guest kernel"
+        "--kernel", choices=kernel.ORIGINS, default=kernel.OLDEST, help="guest kernel"
     )
     parser.add_argument(
         "--machine", choices=machine.TYPES, default=machine.DEFAULT, help="QEMU's machine type"

@@ -121,7 +121,9 @@ def demonstrate(options: argparse.Namespace, story: Story) -> None:
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Command line."""
     parser = argparse.ArgumentParser(allow_abbrev=False, prog="make run-cvsw", description=__doc__)
-    parser.add_argument("--kernel", choices=kernel.SERIES, default=kernel.MAIN, help="guest kernel")
+    parser.add_argument(
+        "--kernel", choices=kernel.ORIGINS, default=kernel.MAIN, help="guest kernel"
+    )
     parser.add_argument("--cipher", choices=_CIPHERS, default="aes-gcm-256", help="of both tenants")
     return parser.parse_args(arguments)
 

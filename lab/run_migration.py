@@ -140,7 +140,9 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         allow_abbrev=False, prog="make run-migration", description=__doc__
     )
-    parser.add_argument("--kernel", choices=kernel.SERIES, default=kernel.MAIN, help="guest kernel")
+    parser.add_argument(
+        "--kernel", choices=kernel.ORIGINS, default=kernel.MAIN, help="guest kernel"
+    )
     return parser.parse_args(arguments)
 
 

@@ -2,7 +2,8 @@
 """Debian's stock kernels for guests, and modules built against them.
 
 The packages are unpacked below ``build/kernel/<series>``; nothing is
-installed on the host.  A kernel stays until its folder is removed.
+installed on the host.  A kernel stays until its folder is removed.  One that
+Debian has no package of is built from Debian's source when it is asked for.
 
 A kernel's headers name the compiler of its release.  Where the host has not
 that one, modules are built in a root of the release (chroot.py).
@@ -38,6 +39,8 @@ class Origin:
     or_later: bool = False
     #: The end of the packages' names; by default that of kernels for virtual machines.
     flavour: str = f"cloud-{_GUESTS.name}"
+    #: What it is configured with if there is no package of it.
+    config: Path | None = None
 
 
 #: The kernels of the test bed, oldest first.
@@ -47,13 +50,21 @@ ORIGINS = {
     "7.3": Origin("trixie", or_later=True),
 }
 if _GUESTS == architecture.ARM64:
-    # Debian has no kernel with larger pages.
     ORIGINS["6.12-16k"] = Origin("bookworm", flavour="arm64-16k")
-SERIES = tuple(ORIGINS)
+    pages_of_64k = Path(__file__).with_name("6.12-64k.config")
+    ORIGINS["6.12-64k"] = Origin("bookworm", flavour="64k", config=pages_of_64k)
+#: Those of Debian's packages, or the one of ``$VMMNET_KERNEL``.
+SERIES = tuple(name for name, origin in ORIGINS.items() if not origin.config)
 OLDEST, MAIN, NEWEST = "6.1", "6.12", "7.3"
+if only := os.environ.get("VMMNET_KERNEL"):
+    SERIES, OLDEST, MAIN, NEWEST = (only,), only, only, only
 MODULE_SOURCES = paths.ROOT / "guest-linux" / "vmrpc"
 # Packages of the release that a build of modules needs.
 _NEEDS = "build-packages"
+# The compiler of a kernel that is built here, what else that takes, and what of its source stays.
+_COMPILER = "gcc-12"
+_BUILDERS = ("bc", "bison", "flex", "kmod")
+_FOR_MODULES = ("arch", "include", "scripts")
 # The first octets of compressed data.
 _ZSTD, _LZ4 = b"\x28\xb5\x2f\xfd", b"\x02\x21\x4c\x18"
 
@@ -151,10 +162,7 @@ def _for_host(package: str) -> str:
     return f"{named[1]}-{_GUESTS.triplet.replace('_', '-')}"
 
 
-def _unpack_series(series: str, folder: Path) -> None:
-    tools.require("apt-get", "dpkg-deb", "depmod")
-    fresh = folder.with_name(folder.name + ".new")
-    shutil.rmtree(fresh, ignore_errors=True)
+def _unpack_series(series: str, fresh: Path) -> None:
     # The compiler alone does not bring the assembler under its plain name.
     needs = {"binutils", "make"}
     for package in _packages(series):
@@ -165,8 +173,53 @@ def _unpack_series(series: str, folder: Path) -> None:
         if package.name.startswith(("linux-headers-", "linux-kbuild-")):
             needs.update(_for_host(name) for name in package.depends if name[:6] != "linux-")
     _lay_out(fresh)
-    tools.run(["depmod", "-b", fresh, _release(fresh)])
     (fresh / _NEEDS).write_text("\n".join(sorted(needs)))
+
+
+def _build_series(series: str, config: Path, fresh: Path) -> None:
+    """Build a kernel from Debian's source; keep of the source what modules are built with."""
+    origin, number = ORIGINS[series], series.partition("-")[0]
+    package = debian.newest(f"linux-source-{number}", number, origin.release)
+    file = debian.fetch(package, paths.BUILD / "guest" / "debs")
+    debian.unpack(file, fresh)
+    file.unlink()
+    upstream = package.version.partition("-")[0]
+    kernel = Kernel(series, f"{upstream}-{origin.flavour}", fresh)
+    (archive,) = kernel.headers.parent.glob("linux-source-*.tar.xz")
+    kernel.headers.mkdir()
+    tools.run(["tar", "-xf", archive, "-C", kernel.headers, "--strip-components=1"])
+    archive.unlink()
+    (kernel.headers / ".kernelvariables").write_text(f"CC = $(CROSS_COMPILE){_COMPILER}\n")
+    needs = [*_BUILDERS, "binutils", "gcc", "libc6-dev", "make", "perl", _for_host(_COMPILER)]
+    (fresh / _NEEDS).write_text("\n".join(sorted(needs)))
+    local = f"LOCALVERSION=-{origin.flavour}"
+    _make(kernel, fresh, f"KCONFIG_ALLCONFIG={config}", "allnoconfig", programs=_BUILDERS)
+    configured = (kernel.headers / ".config").read_text().splitlines()
+    asked = [line for line in config.read_text().splitlines() if line.startswith("CONFIG_")]
+    if refused := [line for line in asked if line not in configured]:
+        raise ValueError(f"{config.name}: the kernel refuses {', '.join(refused)}")
+    jobs = f"-j{os.cpu_count()}"
+    _make(kernel, fresh, jobs, local, "Image", "modules", programs=_BUILDERS)
+    _make(kernel, fresh, local, f"INSTALL_MOD_PATH={fresh}", "modules_install", programs=_BUILDERS)
+    (kernel.modules / "build").unlink(missing_ok=True)
+    (fresh / "boot").mkdir()
+    image = kernel.headers / "arch" / _GUESTS.linux / "boot" / "Image"
+    image.rename(kernel.image)
+    for path in kernel.headers.iterdir():
+        if path.is_dir() and path.name not in _FOR_MODULES:
+            shutil.rmtree(path)
+    (kernel.headers / "vmlinux").unlink()
+
+
+def _make_series(series: str, folder: Path) -> None:
+    tools.require("apt-get", "dpkg-deb", "depmod")
+    fresh = folder.with_name(folder.name + ".new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    if config := ORIGINS[series].config:
+        _build_series(series, config, fresh)
+    else:
+        _unpack_series(series, fresh)
+    tools.run(["depmod", "-b", fresh, _release(fresh)])
     shutil.rmtree(folder, ignore_errors=True)
     fresh.rename(folder)
     _relocate(folder)
@@ -174,13 +227,13 @@ def _unpack_series(series: str, folder: Path) -> None:
 
 
 def get(series: str) -> Kernel:
-    """Return the kernel of a series, fetching it when it is not there yet."""
-    if series not in SERIES:
-        raise ValueError(f"kernel={series}: the test bed has {', '.join(SERIES)}")
+    """Return the kernel of a series, fetching or building it when it is not there yet."""
+    if series not in ORIGINS:
+        raise ValueError(f"kernel={series}: the test bed has {', '.join(ORIGINS)}")
     folder = paths.BUILD / "kernel" / f"{series}{_GUESTS.tail}"
     with locked(f"kernel-{folder.name}"):
         if not (folder / ".complete").exists():
-            _unpack_series(series, folder)
+            _make_series(series, folder)
     return Kernel(series, _release(folder), folder)
 
 
@@ -296,13 +349,13 @@ def build_module(series: str, sources: Path = MODULE_SOURCES) -> Path:
     return module
 
 
-def _make(kernel: Kernel, folder: Path, *arguments: str) -> None:
-    """Run the kernel's make with its own compiler; it writes to ``folder``."""
+def _make(kernel: Kernel, folder: Path, *arguments: str, programs: tuple[str, ...] = ()) -> None:
+    """Run the kernel's make with its own compiler and ``programs``; it writes to ``folder``."""
     target = []
     if _GUESTS != architecture.HOST:
         target = [f"ARCH={_GUESTS.linux}", f"CROSS_COMPILE={_GUESTS.triplet}-"]
     command = ["make", "-C", str(kernel.headers), *target, *arguments]
-    if shutil.which(kernel.compiler):
+    if all(map(shutil.which, (kernel.compiler, *programs))):
         tools.run(command)
         return
     needs = (kernel.root / _NEEDS).read_text().split()

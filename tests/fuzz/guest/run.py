@@ -346,7 +346,7 @@ def _arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--mode", choices=[*_MODES, "both"], default="both")
-    parser.add_argument("--kernel", choices=kernel.SERIES, action="append", dest="kernels")
+    parser.add_argument("--kernel", choices=kernel.ORIGINS, action="append", dest="kernels")
     parser.add_argument("--seconds", type=int, default=60, help="of each mode and kernel")
     parser.add_argument("--seed", type=lambda text: int(text, 0), default=1)
     parser.add_argument("--steps", type=int, default=24, help="of a sequence")

@@ -303,7 +303,7 @@ def test_the_module_says_what_there_is_without_ipv6(guest: Guest) -> None:
 # --- services of the kernel ---------------------------------------------------
 
 #: Kernels whose services refuse a program's socket that a module has attached data to, as ours has.
-_REFUSING = ("7.3",)
+_REFUSING = ("6.12-64k", "7.3")
 
 # A listener of a program's becomes the kernel's own, which answers a call of nothing.
 _NFSD = """

@@ -113,7 +113,7 @@ def test_server(guest: Guest, outer: Outside, other: Guest, name: str) -> None:
     """It is reached from outside, from another guest, and from inside, in both families."""
     server, inner = SERVERS[name], Inside(guest)
     virtual = other.run(["getent", "ahostsv4", "vm.test"]).stdout.split()[0]
-    inside = ["127.0.0.1"] + ["::1"] * guest.config.ipv6
+    inside = ["127.0.0.1"] + ["::1"] * (guest.config.ipv6 and not server.only_ipv4)
     callers: list[tuple[str, Machine, list[str]]] = [
         ("outside", outer, [VM_ADDRESS]),
         ("other", Inside(other), [virtual, VM_ADDRESS]),

@@ -47,6 +47,8 @@ class Server:
     files: Mapping[str, str] = field(default_factory=dict)
     #: It insists on IPv6, so that it does not start where the kernel has none.
     needs_ipv6: bool = False
+    #: It listens with AF_INET alone, so that ::1 is closed to the guest, as natively.
+    only_ipv4: bool = False
 
 
 def _source(name: str) -> Mapping[str, str]:
@@ -136,6 +138,7 @@ SERVERS = {
         8000,
         "curl -sS --fail http://{url}:8000/",
         "Directory listing",
+        only_ipv4=True,
     ),
     "squid": Server(
         "squid --foreground -N",

@@ -14,6 +14,6 @@ from lab.packages import debian
 def test_a_mirror_that_is_away_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """mmdebstrap keeps what apt says to itself if it is told to be quiet."""
     away = ["deb http://127.0.0.1:9/debian bookworm main"]
-    monkeypatch.setattr(debian, "sources", lambda: away)
+    monkeypatch.setattr(debian, "sources", lambda *_: away)
     with pytest.raises(tools.CommandFailed, match=r"Connection refused|Cannot initiate"):
-        image._bootstrap(["tzdata"], tmp_path / "root")
+        image._bootstrap(["tzdata"], tmp_path / "root", "bookworm")

@@ -46,7 +46,8 @@ def fill(s: socket.socket) -> int:
     total = 0
     with contextlib.suppress(BlockingIOError):
         while True:
-            total += s.send(BLOCK, socket.MSG_DONTWAIT)
+            # A part of a block may have been sent: go on behind it.
+            total += s.send(BLOCK[total % len(BLOCK) :], socket.MSG_DONTWAIT)
     return total
 
 
@@ -57,7 +58,7 @@ def stuff(s: socket.socket, patience: float = 0.3) -> int:
     total = 0
     with contextlib.suppress(BlockingIOError):
         while True:
-            total += s.send(BLOCK)
+            total += s.send(BLOCK[total % len(BLOCK) :])
     return total
 
 

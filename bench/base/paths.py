@@ -109,7 +109,7 @@ class Path:
     # The ping-pong program, on the host.
     program: File
     guest: Guest | None = None
-    # What enters the place in the guest where clients run.
+    # The words before a command that enter the place where clients run.
     enter: Sequence[str] = ()
     _running: bool = field(default=True, init=False)
 

@@ -205,7 +205,7 @@ static void test_ipv6(void)
     }
     g_assert_cmpstr(w->blocked, ==, "fd00::1, ");
 
-    /* What leads somewhere passes whole; each time, the owner hears of it. */
+    /* Hints that lead somewhere pass whole; each time, the owner hears of it. */
     for (int i = 0; i < 2; i++) {
         w->resolved[0] = 0;
         begin_service(w, "a.example", DNS_TYPE_HTTPS);

@@ -345,7 +345,7 @@ static void test_icmp_mapping(void)
     }
 }
 
-/* What a socket of AF_INET6 with IPv4-mapped peers gets of IPv6 packets. */
+/* The ancillary data of IPv6 packets, for a socket with IPv4-mapped peers. */
 static void test_mapped(void)
 {
     static const struct in6_addr own6 = {

@@ -55,7 +55,7 @@ typedef struct RecvErr6 {
     struct sockaddr_in6 offender;
 } RecvErr6;
 
-/* What a caller calls a family, as a set */
+/* The families of the callers, as sets */
 enum {
     HOST4 = 1 << 0,             /* AF_INET */
     HOST6 = 1 << 1,             /* AF_INET6 */

@@ -230,6 +230,33 @@ print(s.makefile().read().strip(), *own(s))
 
 
 @pytest.mark.usefixtures("forwards6")
+def test_ping_of_ipv6_addresses(guest: Guest) -> None:
+    """Outside, unless the guest's packet filter forbids it; inside it is native."""
+
+    def ping(address: str, patience: float = wait.PATIENCE) -> bool:
+        words = f"ip netns exec one ping -6 -n -c 1 -W {patience} {address}"
+        return guest.run(words, check=False).rc == 0
+
+    assert ping(PEER_ADDRESS)
+    for inside in "fd00:17::3", "fd00:17::1", "::1":
+        assert ping(inside)
+    guest.run("nft add rule ip6 filter FORWARD icmpv6 type echo-request drop")
+    assert not ping(PEER_ADDRESS, 1)
+    guest.run("nft flush chain ip6 filter FORWARD")
+    # The port is nothing to an echo request.
+    script = """
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM, socket.IPPROTO_ICMPV6)
+s.settimeout(PATIENCE)
+for to, port in ('PEER', 53), ('PEER', 0), ('fd00:17::3', 0), ('PEER', 0):
+    s.sendto(bytes([128, 0, 0, 0, 0, 0, 0, 1]) + b'hello', (to, port))
+    data, source = s.recvfrom(100)
+    print(data[:1] + data[8:], source[0] == to, *own(s))
+"""
+    script = script.replace("PATIENCE", str(wait.PATIENCE)).replace("PEER", PEER_ADDRESS)
+    assert _in(guest, "one", script).splitlines() == [r"b'\x81hello' True both"] * 4
+
+
+@pytest.mark.usefixtures("forwards6")
 def test_ipv6_addresses_that_the_guest_does_not_forward(guest: Guest) -> None:
     """By its packet filter or the container's, or without forwarding, they are not the host's."""
     script = f"""

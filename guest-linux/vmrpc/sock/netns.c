@@ -139,8 +139,10 @@ static void put_transport(struct sk_buff *skb, u8 protocol, __be16 source,
 		udp->len = htons(sizeof(*udp));
 		break;
 	default:
+		/* The headers of both families begin alike. */
 		icmp = skb_put_zero(skb, sizeof(*icmp));
-		icmp->type = ICMP_ECHO;
+		icmp->type = protocol == IPPROTO_ICMP ? ICMP_ECHO
+						      : ICMPV6_ECHO_REQUEST;
 	}
 }
 
@@ -210,13 +212,14 @@ static struct sk_buff *first_packet(const struct vmrpc_sock *vs,
 	return skb;
 }
 
-/* Is it still a packet for the destination? */
+/* Is it still a packet for the destination?  An echo request has no port. */
 static bool is_for(const struct sk_buff *skb, const union vmrpc_name *to)
 {
 	if (to->family == AF_INET6)
 		return ipv6_addr_equal(&ipv6_hdr(skb)->daddr,
 				       &to->in6.sin6_addr) &&
-		       ports_of(skb)->dest == to->in.sin_port;
+		       (ipv6_hdr(skb)->nexthdr == IPPROTO_ICMPV6 ||
+			ports_of(skb)->dest == to->in.sin_port);
 	return ip_hdr(skb)->daddr == to->in.sin_addr.s_addr &&
 	       (ip_hdr(skb)->protocol == IPPROTO_ICMP ||
 		ports_of(skb)->dest == to->in.sin_port);
@@ -562,14 +565,12 @@ bool vmrpc_netns_is_native(struct vmrpc_sock *vs, const union vmrpc_name *to)
 		.sin_family = AF_INET,
 		.sin_port = to->in.sin_port,
 	} };
-	bool inet6 = vmrpc_sk_is_inet6(vs->sk);
 
-	if (inet6 && vmrpc_sk_is_ping(vs->sk))
-		return true;
 	if (!vmrpc_addr_get4(to, &to4.in.sin_addr.s_addr))
 		return is_native(vs, to);
 	/* With IPV6_V6ONLY, the native side returns the error. */
-	return (inet6 && ipv6_only_sock(vs->sk)) || is_native(vs, &to4);
+	return (vmrpc_sk_is_inet6(vs->sk) && ipv6_only_sock(vs->sk)) ||
+	       is_native(vs, &to4);
 }
 
 /**

@@ -60,9 +60,9 @@ table ip filter {{
 END
 """
 
-# The same of IPv6.  As with Docker, the bridge's address is tentative at first.
+# The same of IPv6.
 _BRIDGE6 = """
-ip -6 address add fd00:17::1/64 dev docker0
+ip -6 address add fd00:17::1/64 dev docker0 nodad
 ip -n one -6 address add fd00:17::2/64 dev eth0 nodad
 ip -n two -6 address add fd00:17::3/64 dev eth0 nodad
 for each in one two; do ip -n $each -6 route add default via fd00:17::1; done
@@ -254,6 +254,18 @@ for to, port in ('PEER', 53), ('PEER', 0), ('fd00:17::3', 0), ('PEER', 0):
 """
     script = script.replace("PATIENCE", str(wait.PATIENCE)).replace("PEER", PEER_ADDRESS)
     assert _in(guest, "one", script).splitlines() == [r"b'\x81hello' True both"] * 4
+
+
+@pytest.mark.usefixtures("forwards6")
+def test_an_ipv6_address_is_reached_from_a_new_bridge(guest: Guest) -> None:
+    """Docker starts a container before the kernel knows that the bridge's address is its own."""
+    guest.run(
+        "set -e; sysctl -qw net.ipv6.conf.docker0.dad_transmits=1000\n"
+        "ip -6 address del fd00:17::1/64 dev docker0; ip -6 address add fd00:17::1/64 dev docker0"
+    )
+    script = f"s = socket.create_connection(('{PEER_ADDRESS}', 7), timeout=60); print(echoed(s))"
+    assert _in(guest, "one", script) == "hello"
+    assert "fd00:17::1" in guest.run("ip -6 address show dev docker0 tentative").stdout
 
 
 @pytest.mark.usefixtures("forwards6")

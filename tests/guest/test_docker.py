@@ -14,13 +14,16 @@ from pathlib import Path
 import pytest
 from lab.base import wait
 from lab.guest.guest import Guest
-from lab.peers.lab import PAGE, WEB_ADDRESS, Lab, lab
+from lab.peers.lab import PAGE, WEB_ADDRESS, Lab
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from engines import BOX_PAGE, COMPOSE, PREPARE, USER, await_page, places
+import engines
+from engines import BOX_PAGE, COMPOSE, Place, await_page, prepared
 
 pytestmark = pytest.mark.long
+
+place, world = engines.place, engines.world
 
 _COMMON = ("docker-compose", "docker.io", "iptables", "rootlesskit", "slirp4netns", "uidmap")
 _PACKAGES = {"bookworm": _COMMON, "trixie": (*_COMMON, "docker-buildx", "docker-cli")}
@@ -46,31 +49,14 @@ _DOCKERFILE = "FROM box\nRUN wget -q -O /www/index.html http://www.test/\n"
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[Lab]:
-    with lab() as built:
-        yield built
-
-
-@pytest.fixture(scope="module", params=places())
-def place(request: pytest.FixtureRequest) -> tuple[str, str]:
-    """A release of Debian and a kernel."""
-    pair: tuple[str, str] = request.param
-    return pair
-
-
-@pytest.fixture(scope="module")
-def guest(place: tuple[str, str], world: Lab) -> Iterator[Guest]:
-    release, kernel = place
-    settings = {"release": release, "packages": _PACKAGES[release], "memory": "3G"}
-    with world.guest(kernel, **settings) as running:
-        running.run(PREPARE + USER)
+def guest(place: Place, world: Lab) -> Iterator[Guest]:
+    with prepared(place, world, _PACKAGES[place[0]]) as running:
         running.spawn(_CONTAINERD)
         running.wait_for("grep -q 'successfully booted' /run/containerd.log")
         running.spawn(_DOCKERD)
         running.wait_for("grep -q 'API listen' /run/dockerd.log")
         running.run("docker import /home/box.tar box")
         yield running
-        running.check_kernel()
 
 
 def _docker(guest: Guest, words: str) -> str:
@@ -131,7 +117,7 @@ def test_an_ipv6_network(guest: Guest) -> None:
     assert _docker(guest, f"{run} http://www.test/") == PAGE.strip()
 
 
-def test_a_build_downloads(guest: Guest, place: tuple[str, str]) -> None:
+def test_a_build_downloads(guest: Guest, place: Place) -> None:
     """A step of a build reaches the outside by name; Debian 13 has BuildKit, too."""
     guest.run(f"mkdir -p /home/build; cat > /home/build/Dockerfile <<'END'\n{_DOCKERFILE}END")
     for kit in "0", "1":

@@ -13,13 +13,16 @@ from pathlib import Path
 import pytest
 from lab.base import paths, wait
 from lab.guest.guest import Guest
-from lab.peers.lab import PAGE, VM_ADDRESS, Lab, lab
+from lab.peers.lab import PAGE, VM_ADDRESS, Lab
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from engines import BOX_PAGE, PREPARE, USER, await_page, fetch, places
+import engines
+from engines import BOX_PAGE, Place, await_page, fetch, prepared
 
 pytestmark = pytest.mark.long
+
+place, world = engines.place, engines.world
 
 _PACKAGES = (
     *("aardvark-dns", "crun", "iptables", "netavark", "nftables", "passt", "podman"),
@@ -40,28 +43,11 @@ _RELAY = paths.ROOT / "guest-linux" / "published" / "vmrpc-published"
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[Lab]:
-    with lab() as built:
-        yield built
-
-
-@pytest.fixture(scope="module", params=places())
-def place(request: pytest.FixtureRequest) -> tuple[str, str]:
-    """A release of Debian and a kernel."""
-    pair: tuple[str, str] = request.param
-    return pair
-
-
-@pytest.fixture(scope="module")
-def guest(place: tuple[str, str], world: Lab) -> Iterator[Guest]:
-    release, kernel = place
-    settings = {"release": release, "packages": _PACKAGES, "memory": "3G"}
-    with world.guest(kernel, **settings) as running:
-        running.run(PREPARE + USER)
+def guest(place: Place, world: Lab) -> Iterator[Guest]:
+    with prepared(place, world, _PACKAGES) as running:
         for user in "root", "user":
             _podman(running, user, "import /home/box.tar box")
         yield running
-        running.check_kernel()
 
 
 def _podman(guest: Guest, user: str, words: str) -> str:
@@ -90,7 +76,7 @@ def test_services_of_a_user(guest: Guest, world: Lab) -> None:
     await_page(world, 9090)
 
 
-def test_pasta_of_a_user(guest: Guest, place: tuple[str, str]) -> None:
+def test_pasta_of_a_user(guest: Guest, place: Place) -> None:
     """Alone; that of Debian 12 has to be told what it cannot find out at vmrpc0."""
     (words,) = [
         line.strip() for line in _DOC.read_text().splitlines() if line.startswith("    pasta -4")

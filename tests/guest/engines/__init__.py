@@ -3,17 +3,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 from lab.base import wait
+from lab.guest.guest import Guest
 from lab.packages import kernel
-from lab.peers.lab import VM_ADDRESS, Lab
+from lab.peers.lab import VM_ADDRESS, Lab, lab
+
+#: A release of Debian, whose engines run, and a kernel.
+Place = tuple[str, str]
 
 BOX_PAGE = "in the box"
 #: The root file system is in memory, and overlayfs does not stand on overlayfs.
-PREPARE = f"""
+_PREPARE = f"""
 set -e
 mount -t cgroup2 none /sys/fs/cgroup
 for each in /var/lib/containers /var/lib/docker /run /home; do
@@ -32,7 +37,7 @@ echo {BOX_PAGE} > $box/www/index.html
 tar -C $box -cf /home/box.tar .
 """
 #: A user with numbers for a namespace of users.
-USER = """
+_USER = """
 useradd -m user
 for each in /etc/subuid /etc/subgid; do echo user:100000:65536 > $each; done
 mkdir -p /run/user/$(id -u user) && chown user /run/user/$(id -u user)
@@ -74,9 +79,32 @@ def await_page(world: Lab, port: int) -> None:
     wait.until(lambda: fetch(world, VM_ADDRESS, port) == BOX_PAGE, f"the page of port {port}")
 
 
-def places() -> list[Any]:
-    """Releases of Debian with their engines, and kernels: pairs as parameters."""
-    pairs = [("bookworm", each) for each in kernel.SERIES]
+@pytest.fixture(scope="module")
+def world() -> Iterator[Lab]:
+    """What is around the guest."""
+    with lab() as built:
+        yield built
+
+
+def _places() -> list[Place]:
+    places = [("bookworm", each) for each in kernel.SERIES]
     # Its own kernel, and that of its backports.
-    pairs += [("trixie", each) for each in kernel.SERIES if each != kernel.OLDEST]
-    return [pytest.param(pair, id="-".join(pair)) for pair in pairs]
+    return places + [("trixie", each) for each in kernel.SERIES if each != kernel.OLDEST]
+
+
+@pytest.fixture(scope="module", params=_places(), ids="-".join)
+def place(request: pytest.FixtureRequest) -> Place:
+    """Where a file runs; once for each."""
+    pair: Place = request.param
+    return pair
+
+
+@contextlib.contextmanager
+def prepared(place: Place, world: Lab, packages: tuple[str, ...]) -> Iterator[Guest]:
+    """A guest with packages, the image of BusyBox and a user."""
+    release, series = place
+    settings = {"release": release, "packages": packages, "memory": "3G"}
+    with world.guest(series, **settings) as running:
+        running.run(_PREPARE + _USER)
+        yield running
+        running.check_kernel()

@@ -19,7 +19,7 @@ from lab.peers.lab import PAGE, WEB_ADDRESS, Lab
 sys.path.insert(0, str(Path(__file__).parent))
 
 import engines
-from engines import BOX_PAGE, COMPOSE, Place, await_page, prepared
+from engines import BOX_PAGE, COMPOSE, Place, ask, await_page, prepared
 
 pytestmark = pytest.mark.long
 
@@ -60,7 +60,7 @@ def guest(place: Place, world: Lab) -> Iterator[Guest]:
 
 
 def _docker(guest: Guest, words: str) -> str:
-    return guest.run(f"docker {words}").stdout.strip()
+    return ask(guest, f"docker {words}")
 
 
 @pytest.mark.parametrize("network", ["bridge", "host"])
@@ -83,7 +83,7 @@ def test_an_internal_network(guest: Guest) -> None:
     _docker(guest, "network create --internal inner")
     gateway = _docker(guest, "network inspect -f '{{(index .IPAM.Config 0).Gateway}}' inner")
     address = guest.run("getent ahostsv4 www.test").stdout.split()[0]
-    script = f"ip route add default via {gateway}; timeout 10 wget -q -O - http://{address}/"
+    script = f"ip route add default via {gateway}; wget -T 10 -q -O - http://{address}/"
     run = f"docker run --rm --network inner --cap-add NET_ADMIN box sh -c '{script}'"
     said = guest.run(run, check=False)
     assert said.rc and PAGE.strip() not in said.stdout
@@ -123,7 +123,7 @@ def test_a_build_downloads(guest: Guest, place: Place) -> None:
     for kit in "0", "1":
         if kit == "0" or place[0] == "trixie":
             build = f"DOCKER_BUILDKIT={kit} docker build --no-cache -t built{kit} /home/build"
-            guest.run(build, timeout=2 * wait.PATIENCE)
+            ask(guest, build)
             assert _docker(guest, f"run --rm built{kit} cat /www/index.html") == PAGE.strip()
 
 
@@ -131,11 +131,11 @@ def test_compose(guest: Guest, world: Lab) -> None:
     """Two services: one publishes a port, the other reads it by name, and a page outside."""
     guest.put(COMPOSE.format(image="box", port=8090).encode(), "/home/two/docker-compose.yml")
     compose = "cd /home/two && docker-compose"
-    guest.run(f"{compose} up -d", timeout=2 * wait.PATIENCE)
+    ask(guest, f"{compose} up -d")
     await_page(world, 8090)
     guest.wait_for(f"{compose} logs reader | grep -q '{PAGE.strip()}'")
-    assert BOX_PAGE in guest.run(f"{compose} logs reader").stdout
-    guest.run(f"{compose} down -t 0", timeout=2 * wait.PATIENCE)
+    assert BOX_PAGE in ask(guest, f"{compose} logs reader")
+    ask(guest, f"{compose} down -t 0")
 
 
 def test_of_a_user(guest: Guest, world: Lab) -> None:

@@ -6,6 +6,7 @@ docs/vmrpc-containers.md has the table.
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from lab.peers.lab import PAGE, VM_ADDRESS, Lab
 sys.path.insert(0, str(Path(__file__).parent))
 
 import engines
-from engines import BOX_PAGE, Place, await_page, fetch, prepared
+from engines import BOX_PAGE, Place, ask, await_page, fetch, prepared
 
 pytestmark = pytest.mark.long
 
@@ -52,7 +53,7 @@ def guest(place: Place, world: Lab) -> Iterator[Guest]:
 
 def _podman(guest: Guest, user: str, words: str) -> str:
     script = f"cd; export XDG_RUNTIME_DIR=/run/user/$(id -u); {_PODMAN} {words}"
-    return guest.run(["su", user, "-c", script], timeout=2 * wait.PATIENCE).stdout.strip()
+    return ask(guest, f"su {user} -c {shlex.quote(script)}")
 
 
 def test_of_a_user(guest: Guest, world: Lab) -> None:

@@ -68,10 +68,19 @@ except OSError as error:
 """
 
 
+def ask(guest: Guest, line: str) -> str:
+    """Run a line of shell in the guest, and return what it says; pytest's -rP shows both."""
+    said = guest.run(line, timeout=2 * wait.PATIENCE)
+    print(f"guest# {line}\n{said.stderr}{said.stdout}", end="")
+    return said.stdout.strip()
+
+
 def fetch(world: Lab, address: str, port: int, patience: float = wait.PATIENCE) -> str:
     """Fetch a page from outside; its last line, or the name of the error."""
     command = [sys.executable, "-c", _FETCH, address, str(port), str(patience)]
-    return world.peer.run(command).stdout.strip()
+    said = world.peer.run(command).stdout.strip()
+    print(f"outside: http://[{address}]:{port}/\n{said}")
+    return said
 
 
 def await_page(world: Lab, port: int) -> None:

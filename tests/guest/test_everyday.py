@@ -3,8 +3,8 @@
 
     outside, IPv6 only  --->  the guest  <---  another guest, by names of both families
 
-All that is in the list once more in a guest with ``ipv6.disable=1``, but for what does not start
-on such a kernel by itself.
+All that is in the list runs with the oldest and the newest kernel, too, and once more in a guest
+with ``ipv6.disable=1``, but for what does not start on such a kernel by itself.
 """
 
 from __future__ import annotations
@@ -31,7 +31,13 @@ from programs.machines import Inside, Machine, Outside, outside  # noqa: E402
 #: Their image is large, and programs of Java take long to start.
 pytestmark = pytest.mark.long
 
-_SETTINGS = {"default": True, "ipv6.disable": False}
+#: A kernel, and whether it has IPv6.
+_SETTINGS = {
+    "default": (kernel.MAIN, True),
+    "ipv6.disable": (kernel.MAIN, False),
+    "oldest": (kernel.OLDEST, True),
+    "newest": (kernel.NEWEST, True),
+}
 
 
 @pytest.fixture(scope="module")
@@ -57,10 +63,11 @@ def program(outer: Outside) -> bytes:
 
 @pytest.fixture(scope="module")
 def guest(request: pytest.FixtureRequest, world: Lab, program: bytes) -> Iterator[Guest]:
+    series, ipv6 = _SETTINGS[request.param]
     with world.guest(
-        kernel.MAIN,
+        series,
         device=world.device(ipv6="on"),
-        ipv6=_SETTINGS[request.param],
+        ipv6=ipv6,
         packages=PACKAGES,
         memory="1G",
     ) as running:
@@ -82,7 +89,7 @@ def _listed(programs: dict[str, Any]) -> list[Any]:
     """A program in each setting in which it can run, those of a guest together."""
     return [
         pytest.param(setting, name, id=f"{setting}-{name}")
-        for setting, has_ipv6 in _SETTINGS.items()
+        for setting, (_, has_ipv6) in _SETTINGS.items()
         for name, each in programs.items()
         if has_ipv6 or not each.needs_ipv6
     ]

@@ -35,6 +35,7 @@
 #include "hw/vmrpc/server/state.h"
 #include "hw/vmrpc/server/table.h"
 #include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/wire/multicast.h"
 
 #define MAX_SOCKETS     6
 #define MAX_OPS         256
@@ -255,6 +256,22 @@ static void choose_addr6(struct vmrpc_addr *addr, struct vmrpc_addr6 *addr6,
     addr->addr = 0;
 }
 
+/* Of an option that joins or leaves, the value is soon of a group, and sound. */
+static void choose_group(const struct vmrpc_req *req, uint8_t *value,
+                         size_t len)
+{
+    bool inet6 = GUINT32_FROM_LE(req->u.opt.level) == SOL_IPV6;
+    size_t group = inet6 ? 16 : 4;
+
+    if (GUINT16_FROM_LE(req->op) != VMRPC_SETSOCKOPT || len < group + 4 ||
+        !vmrpc_membership_is_option(GUINT32_FROM_LE(req->u.opt.level),
+                                    GUINT32_FROM_LE(req->u.opt.name))) {
+        return;
+    }
+    value[0] |= inet6 ? 0xff : 0xe0;
+    memset(value + group, 0, len - group);
+}
+
 static void request(World *w, Input *in, uint8_t what)
 {
     static const uint16_t levels[] = { 1, 0, 6, 17 };
@@ -326,6 +343,7 @@ static void request(World *w, Input *in, uint8_t what)
     memcpy(out, &req, sizeof(req));
     if (!(len & 0x80)) {
         take_bytes(in, out + sizeof(req) + more, body);
+        choose_group(&req, out + sizeof(req) + more, body);
     }
     call(w, out, sizeof(req) + more + body, in_len, what >> 4);
 }

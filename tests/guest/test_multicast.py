@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""IPv4 multicast of two guests, and IPv6 multicast of programs outside."""
+"""Multicast of two guests, and IPv6 multicast of programs outside."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from lab.base import wait
 from lab.base.net import Interface, Link
+from lab.guest.fixtures import KERNELS
 from lab.guest.guest import Guest, Job
 from lab.guest.migration import migrated
 from lab.packages import kernel
@@ -27,6 +29,8 @@ from lab.peers.lab import (
 
 GROUP, GROUP6 = "239.1.2.3", "ff1e::239.1.2.3"
 SITE, SITE6 = "239.255.1.2", "ff15::239.255.1.2"
+# Of AF_INET6
+SITE_GROUP, GLOBAL_GROUP, LINK_GROUP = "ff05::7:1", "ff0e::7:1", "ff02::fb"
 PORT = 4711
 
 
@@ -36,9 +40,9 @@ def world() -> Iterator[Lab]:
         yield built
 
 
-@pytest.fixture(scope="module")
-def guest(world: Lab) -> Iterator[Guest]:
-    with world.guest(ipv6=False) as running:
+@pytest.fixture(scope="module", params=KERNELS)
+def guest(request: pytest.FixtureRequest, world: Lab) -> Iterator[Guest]:
+    with world.guest(request.param) as running:
         yield running
 
 
@@ -268,6 +272,205 @@ def test_generic_interface(guest: Guest, world: Lab) -> None:
     assert job.wait(check=True).stdout.split() == ["ready", "text"]
 
 
+# --- sockets of AF_INET6 --------------------------------------------------------
+
+# A member says what it hears: the text, from whom, to which group, at which interface.
+MEMBER6 = """
+import json, socket, struct, sys
+bound, group, port, count, interface = *sys.argv[1:3], *map(int, sys.argv[3:5]), sys.argv[5]
+index = socket.if_nametoindex(interface) if interface else 0
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_RECVPKTINFO, 1)
+def join():
+    s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP,
+                 socket.inet_pton(socket.AF_INET6, group) + struct.pack('i', index))
+if 'join-first' in sys.argv:
+    join()
+s.bind((bound, port, 0, index))
+if 'join-first' not in sys.argv:
+    join()
+print('ready', flush=True)
+for _ in range(count):
+    data, [(_, _, info)], _, source = s.recvmsg(2000, 100)
+    to, at = socket.inet_ntop(socket.AF_INET6, info[:16]), struct.unpack('i', info[16:])[0]
+    print(data.decode(), source[0], to, socket.if_indextoname(at), flush=True)
+"""
+SENDER6 = """
+import socket, sys
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 4)
+index = socket.if_nametoindex('vmrpc0')
+if 'by-option' in sys.argv:
+    s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, index)
+s.sendto(b'one', (sys.argv[1], int(sys.argv[2]), 0, index))
+s.connect((sys.argv[1], int(sys.argv[2]), 0, index))
+s.send(b'two')
+assert s.getpeername() == (sys.argv[1], int(sys.argv[2]), 0,
+                           index if sys.argv[1].startswith('ff02') else 0), s.getpeername()
+"""
+
+
+def member6(
+    guest: Guest, bound: str, group: str, count: int, *options: str, interface: str = ""
+) -> Job:
+    command = ["python3", "-c", MEMBER6, bound, group, str(PORT), str(count), interface]
+    job = guest.spawn([*command, *options])
+    job.wait_output("ready")
+    return job
+
+
+def send6(guest: Guest, group: str, *options: str) -> None:
+    guest.run(["python3", "-c", SENDER6, group, str(PORT), *options])
+
+
+@pytest.mark.parametrize("options", [(), ("by-option",)])
+@pytest.mark.parametrize("group", [SITE_GROUP, GLOBAL_GROUP])
+def test_inet6_sends(guest: Guest, world: Lab, group: str, options: tuple[str, ...]) -> None:
+    with outer_member(world, group, PORT, 2) as member:
+        send6(guest, group, *options)
+        assert next(member) == ["one", VM_ADDRESS, 4]
+        assert next(member) == ["two", VM_ADDRESS, 4]
+
+
+@pytest.mark.parametrize("order", ["bind-first", "join-first"])
+@pytest.mark.parametrize("bound", ["::", SITE_GROUP])
+@pytest.mark.parametrize("interface", ["", "vmrpc0"])
+def test_inet6_receives(guest: Guest, world: Lab, bound: str, order: str, interface: str) -> None:
+    job = member6(guest, bound, SITE_GROUP, 2, order, interface=interface)
+    outer_send(world, "ff05::7:2", PORT, "others")
+    outer_send(world, SITE_GROUP, PORT, "one", "two")
+    names = [PEER_ADDRESS, SITE_GROUP, "vmrpc0"]
+    assert heard(job) == [["one", *names], ["two", *names]]
+
+
+def test_inet6_members_of_one_guest(guest: Guest, world: Lab) -> None:
+    """All get each datagram, also those of the guest itself."""
+    jobs = [member6(guest, bound, SITE_GROUP, 3) for bound in ("::", SITE_GROUP)]
+    outer_send(world, SITE_GROUP, PORT, "outside")
+    send6(guest, SITE_GROUP)
+    for job in jobs:
+        assert sorted(words[:3] for words in heard(job)) == [
+            ["one", VM_ADDRESS, SITE_GROUP],
+            ["outside", PEER_ADDRESS, SITE_GROUP],
+            ["two", VM_ADDRESS, SITE_GROUP],
+        ]
+    guest.check_kernel()
+
+
+# Groups of both families at one socket, as Java's have them.
+BOTH = """
+import socket, struct, sys
+IP, IPV6 = socket.IPPROTO_IP, socket.IPPROTO_IPV6
+group4, group6, plain, mapped = sys.argv[1:]
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+s.bind(('::', 4711))
+s.setsockopt(IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(group4) + bytes(4))
+s.setsockopt(IPV6, socket.IPV6_JOIN_GROUP, socket.inet_pton(socket.AF_INET6, group6) + bytes(4))
+s.setsockopt(IP, 12, 1)  # IP_RECVTTL
+s.setsockopt(IPV6, socket.IPV6_RECVTCLASS, 1)
+for peer in (), (mapped, 9), (plain, 9), (mapped, 9):
+    if peer:
+        s.sendto(b'x', peer)
+    print('next', flush=True)
+    heard = []
+    for _ in range(2):
+        data, control, _, source = s.recvmsg(2000, 100)
+        heard.append((data, source[0], *((level, name) for level, name, _ in control)))
+    assert sorted(heard) == [
+        (b'four', mapped, (IP, socket.IP_TTL)),
+        (b'six', plain, (IPV6, socket.IPV6_TCLASS)),
+    ], heard
+"""
+
+
+def test_groups_of_both_families(guest: Guest, world: Lab) -> None:
+    """Names and ancillary data are those of the group's family, whatever peers there were."""
+    names = [PEER_ADDRESS, f"::ffff:{peer_of(guest)}"]
+    job = guest.spawn(["python3", "-c", BOTH, GROUP, SITE_GROUP, *names])
+    for turn in range(1, 5):
+        job.wait_output("next\n" * turn)
+        outer_send(world, GROUP6, PORT, "four")
+        outer_send(world, SITE_GROUP, PORT, "six")
+    job.wait(check=True)
+
+
+INSIDE6 = """
+import socket, struct
+for group, interface in ('ff05::7:1', 'in0'), ('ff01::7:1', 'vmrpc0'):
+    index = struct.pack('i', socket.if_nametoindex(interface))
+    a = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    a.bind(('::', 0))
+    a.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP,
+                 socket.inet_pton(socket.AF_INET6, group) + index)
+    b = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    b.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, index)
+    b.sendto(b'inside', (group, a.getsockname()[1]))
+    assert a.recvfrom(100)[0] == b'inside'
+"""
+
+
+def test_inet6_inside_the_guest(guest: Guest, world: Lab) -> None:
+    """Groups of another interface, and those that leave none."""
+    guest.run(
+        "modprobe veth && ip link add in0 type veth peer name in1 && ip link set in0 up &&"
+        "ip link set in1 up && ip address add fd00:1::1/64 dev in0 nodad"
+    )
+    sent = world.counters(guest)["bytes_sent"]
+    guest.run(["python3", "-c", INSIDE6])
+    guest.run("ip link delete in0")
+    assert world.counters(guest)["bytes_sent"] == sent
+
+
+ERRORS6 = """
+import errno, socket, struct
+JOIN, LEAVE, MCAST_JOIN, MCAST_LEAVE, MCAST_JOIN_SOURCE = 20, 21, 42, 45, 46
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+vmrpc0 = socket.if_nametoindex('vmrpc0')
+def result(call, *args):
+    try:
+        call(*args)
+        return 'ok'
+    except OSError as e:
+        return errno.errorcode[e.errno]
+def change(group, name=JOIN, index=0):
+    value = socket.inet_pton(socket.AF_INET6, group) + struct.pack('i', index)
+    return result(s.setsockopt, socket.IPPROTO_IPV6, name, value)
+def generic(name, *groups, family=socket.AF_INET6):
+    # struct group_req and group_source_req
+    value = struct.pack('Ixxxx', vmrpc0) + b''.join(
+        struct.pack('HHI16sI100x', family, 0, 0, socket.inet_pton(socket.AF_INET6, group), 0)
+        for group in groups)
+    return result(s.setsockopt, socket.IPPROTO_IPV6, name, value)
+print(change('ff05::1'), change('ff05::1'), change('ff05::1', LEAVE), change('ff05::1', LEAVE))
+print(generic(MCAST_JOIN, 'ff05::1'), change('ff05::1', index=vmrpc0),
+      generic(MCAST_LEAVE, 'ff05::1'), generic(MCAST_LEAVE, 'ff05::1'))
+print(generic(MCAST_JOIN_SOURCE, 'ff05::1', '2001:db8::1'))
+print(change('ff02::fb', index=vmrpc0), change('ff02::fb', LEAVE, index=vmrpc0),
+      result(s.sendto, b'x', ('ff02::fb', 4711, 0, vmrpc0)))
+print(change('2001:db8::1'), change('::ffff:239.1.2.3'), change('ff05::1', index=4711),
+      generic(MCAST_JOIN, 'ff05::1', family=socket.AF_INET))
+stream = socket.socket(socket.AF_INET6)
+print(result(stream.connect, ('ff05::1', 4711)))
+"""
+
+
+def test_inet6_errors(guest: Guest) -> None:
+    """What the policy refuses (the link) is refused, and nothing stays behind."""
+    said = guest.run(["python3", "-c", ERRORS6]).stdout.splitlines()
+    assert said == [
+        "ok EADDRINUSE ok EADDRNOTAVAIL",
+        "ok EADDRINUSE ok EADDRNOTAVAIL",
+        "ENOPROTOOPT",
+        "ENETUNREACH EADDRNOTAVAIL ENETUNREACH",
+        "EINVAL EINVAL ENODEV EADDRNOTAVAIL",
+        "ENETUNREACH",
+    ]
+
+
+# --- what the world does to memberships -------------------------------------------
+
+
 def has_arrived(guest: Guest) -> bool:
     (device,) = guest.qmp("query-vmrpc", id="vmrpc0")
     return all(sock["backing"] == "host" for sock in device["sockets"])
@@ -330,3 +533,38 @@ def test_membership_survives_a_bridge_made_again(world: Lab) -> None:
             world.peer.run([*command, link.b.name, GROUP6, str(PORT), "after"])
             assert [words[0] for words in heard(job)] == ["before", "after"]
             guest.check_kernel()
+
+
+def test_inet6_memberships_survive_migration(world: Lab, tmp_path: Path) -> None:
+    """Of the link, too, if the policy allows it: with the interface's number, or bound to it."""
+    policy = tmp_path / "policy.conf"
+    policy.write_text("allow ff02::fb\n")
+    device = world.device(OWN_VM_ADDRESS, policy=policy)
+    with world.guest(device=device) as source:
+        jobs = {
+            SITE_GROUP: member6(source, "::", SITE_GROUP, 2),
+            LINK_GROUP: member6(
+                source, LINK_GROUP, LINK_GROUP, 4, "join-first", interface="vmrpc0"
+            ),
+        }
+        with outer_member(world, LINK_GROUP, PORT, 2) as member:
+            send6(source, LINK_GROUP)
+            assert [next(member)[:2] for _ in range(2)] == [
+                ["one", OWN_VM_ADDRESS],
+                ["two", OWN_VM_ADDRESS],
+            ]
+        for group, job in jobs.items():
+            outer_send(world, group, PORT, "before")
+            job.wait_output("before")
+        with migrated(source, name="moved") as target:
+            # Both QEMUs are on one host here: the source has the port until it ends.
+            source.qmp("quit")
+            wait.until(lambda: has_arrived(target), "the sockets on the destination")
+            for group in jobs:
+                outer_send(world, group, PORT, "after")
+            said = {group: [words[0] for words in heard(job)] for group, job in jobs.items()}
+            assert said == {
+                SITE_GROUP: ["before", "after"],
+                LINK_GROUP: ["one", "two", "before", "after"],
+            }
+            target.check_kernel()

@@ -116,7 +116,8 @@ static void test_membership(void)
     g_assert_cmpint(parse(SOL_IP, IP_ADD_MEMBERSHIP, "239.1.2.3", "0.0.0.0",
                           0, 8, &m), ==, 1);
     g_assert_true(m.join);
-    g_assert_cmpint(m.group4.s_addr, ==, ip4("239.1.2.3").s_addr);
+    g_assert_true(IN6_IS_ADDR_V4MAPPED(&m.group));
+    g_assert_cmpint(m.group.s6_addr32[3], ==, ip4("239.1.2.3").s_addr);
     g_assert_cmpint(parse(SOL_IP, IP_DROP_MEMBERSHIP, "239.1.2.3", "192.0.0.2",
                           0, 12, &m), ==, 1);
     g_assert_false(m.join);
@@ -137,6 +138,41 @@ static void test_membership(void)
                           0, 8, &m), ==, -ENODEV);
 }
 
+static int parse6(int name, const char *group, uint32_t ifindex, size_t len,
+                  VmrpcMembership *m)
+{
+    uint8_t value[20];
+
+    g_assert_cmpint(inet_pton(AF_INET6, group, value), ==, 1);
+    ifindex = GUINT32_TO_LE(ifindex);
+    memcpy(value + 16, &ifindex, 4);
+    return vmrpc_membership_parse(SOL_IPV6, name, value, len,
+                                  ip4("192.0.0.2"), m);
+}
+
+static void test_membership6(void)
+{
+    struct in6_addr group;
+    VmrpcMembership m;
+
+    inet_pton(AF_INET6, "ff05::7", &group);
+    g_assert_cmpint(parse6(IPV6_ADD_MEMBERSHIP, "ff05::7", 0, 20, &m), ==, 1);
+    g_assert_true(m.join);
+    g_assert_cmpmem(&m.group, 16, &group, 16);
+    g_assert_cmpint(parse6(IPV6_DROP_MEMBERSHIP, "ff05::7", 0, 20, &m), ==, 1);
+    g_assert_false(m.join);
+
+    g_assert_cmpint(parse6(IPV6_UNICAST_HOPS, "ff05::7", 0, 20, &m), ==, 0);
+    g_assert_cmpint(parse6(IPV6_ADD_MEMBERSHIP, "ff05::7", 0, 19, &m), ==,
+                    -EINVAL);
+    g_assert_cmpint(parse6(IPV6_ADD_MEMBERSHIP, "ff05::7", 2, 20, &m), ==,
+                    -ENODEV);
+    g_assert_cmpint(parse6(IPV6_ADD_MEMBERSHIP, "::ffff:239.1.2.3", 0, 20, &m),
+                    ==, -EINVAL);
+    g_assert_cmpint(parse6(IPV6_DROP_MEMBERSHIP, "2001:db8::1", 0, 20, &m), ==,
+                    -EADDRNOTAVAIL);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -144,5 +180,6 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/multicast/not-groups", test_not_groups);
     g_test_add_func("/vmrpc/multicast/reversible", test_reversible);
     g_test_add_func("/vmrpc/multicast/membership", test_membership);
+    g_test_add_func("/vmrpc/multicast/membership6", test_membership6);
     return g_test_run();
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "hw/vmrpc/wire/multicast.h"
+#include "hw/vmrpc/server/groups.h"
 #include "hw/vmrpc/server/state.h"
 #include "tests/fixtures/server-fixture.h"
 
@@ -19,6 +20,8 @@
 #define OTHER "239.1.2.4"
 #define LINK_GROUP "224.0.0.251"      /* of link scope */
 #define PORT 4711
+#define GROUP6 "ff05::7:1"
+#define OTHER6 "ff0e::7:2"
 #define LATE6 "2001:db8::30"    /* an address that comes and goes */
 
 static int interface;           /* by which the VM's address goes out */
@@ -47,7 +50,11 @@ static struct sockaddr_in6 group_address(const char *group, uint16_t port)
     struct sockaddr_in6 sin6 = { .sin6_family = AF_INET6,
                                  .sin6_port = htons(port) };
 
-    g_assert_true(vmrpc_group_to6(fx_ip4(group), &sin6.sin6_addr));
+    if (strchr(group, ':')) {
+        g_assert_cmpint(inet_pton(AF_INET6, group, &sin6.sin6_addr), ==, 1);
+    } else {
+        g_assert_true(vmrpc_group_to6(fx_ip4(group), &sin6.sin6_addr));
+    }
     return sin6;
 }
 
@@ -88,8 +95,17 @@ static void tell_vm(int fd, uint16_t port, const char *text)
 
 static FxReply membership(Fx *fx, uint32_t handle, int name, const char *group)
 {
-    struct in_addr mreq[2] = { fx_ip4(group), { 0 } };
+    struct in_addr mreq[2] = { };
+    struct ipv6_mreq mreq6 = { };
 
+    if (strchr(group, ':')) {
+        mreq6.ipv6mr_multiaddr = group_address(group, 0).sin6_addr;
+        return fx_setsockopt(fx, handle, IPPROTO_IPV6,
+                             name == IP_ADD_MEMBERSHIP ? IPV6_ADD_MEMBERSHIP
+                                                       : IPV6_DROP_MEMBERSHIP,
+                             &mreq6, sizeof(mreq6));
+    }
+    mreq[0] = fx_ip4(group);
     return fx_setsockopt(fx, handle, IPPROTO_IP, name, mreq, sizeof(mreq));
 }
 
@@ -679,18 +695,23 @@ static void keep(void *opaque, const VmrpcSavedSock *saved)
     kept->sock[kept->num++] = *saved;
 }
 
-/* A new server, with the sockets of another. */
-static Fx *arrive(const Kept *kept)
+static void restore(Fx *fx, const Kept *kept)
 {
-    Fx *fx = fx_new(&(FxOptions) { .policy = "allow ::1\nallow host\n",
-                                   .incoming = true });
-
     for (unsigned i = 0; i < kept->num; i++) {
         fx->sock[i] = (FxMirror) { .gen = kept->sock[i].gen,
                                    .seq = kept->sock[i].ready_seq };
         fx->edge = true;  /* restored sockets report edges */
         g_assert_cmpint(vmrpc_server_restore(fx->srv, &kept->sock[i]), ==, 0);
     }
+}
+
+/* A new server, with the sockets of another. */
+static Fx *arrive(const Kept *kept)
+{
+    Fx *fx = fx_new(&(FxOptions) { .policy = "allow ::1\nallow host\n",
+                                   .incoming = true });
+
+    restore(fx, kept);
     return fx;
 }
 
@@ -1140,6 +1161,294 @@ static void test_bind_fails(void)
     fx_free(fx);
 }
 
+/* --- sockets of AF_INET6 ---------------------------------------------------- */
+
+static Fx *new6(void)
+{
+    Fx *fx = fx_new(&(FxOptions) { .policy = "allow ::1\nallow host\n",
+                                   .max_sockets = 64 });
+
+    vmrpc_server_set_features(fx->srv, 1u << VMRPC_F_INET6);
+    return fx;
+}
+
+static FxReply op6(Fx *fx, unsigned op, uint32_t handle, const char *addr,
+                   uint16_t port)
+{
+    struct vmrpc_req req = fx_req(fx, op, handle);
+
+    return fx6_call(fx, &req, addr, port, op == VMRPC_SENDMSG ? "x" : NULL,
+                    op == VMRPC_SENDMSG, NULL, 0);
+}
+
+static void bound6(Fx *fx, uint32_t handle, const char *addr, uint16_t port)
+{
+    struct vmrpc_req req;
+
+    fx->sock[handle] = (FxMirror) { .gen = handle + 1 };
+    req = fx_req(fx, VMRPC_SOCKET, handle);
+    req.u.socket.type = GUINT32_TO_LE(SOCK_DGRAM);
+    fx_ok(fx6_call(fx, &req, NULL, 0, NULL, 0, NULL, 0));
+    fx_ok(op6(fx, VMRPC_BIND, handle, addr, port));
+}
+
+/* @from: the sender, as the program sees it */
+static void hears6(Fx *fx, uint32_t handle, const char *text, const char *from)
+{
+    struct vmrpc_req req = fx_req(fx, VMRPC_RECVMSG, handle);
+    char buf[64], seen[INET6_ADDRSTRLEN];
+    FxReply r;
+
+    fx_wait(fx, handle, VMRPC_IN);
+    r = fx6_call(fx, &req, NULL, 0, NULL, 0, buf, sizeof(buf));
+    fx_ok(r);
+    g_assert_cmpmem(buf, r.value, text, strlen(text));
+    inet_ntop(AF_INET6, &r.addr6.sin6_addr, seen, sizeof(seen));
+    g_assert_cmpstr(seen, ==, from);
+}
+
+static uint64_t referenced(Fx *fx)
+{
+    VmrpcAddrMapStats stats;
+
+    vmrpc_sole_user(fx->srv);
+    vmrpc_addrmap_stats(fx->srv->reach.map, &stats);
+    return stats.in_use;
+}
+
+static const char *mapped_peer(Fx *fx)
+{
+    static char text[INET6_ADDRSTRLEN];
+
+    g_snprintf(text, sizeof(text), "::ffff:%s", inet_ntoa(fx_peer4(fx)));
+    return text;
+}
+
+/* Groups of both families at one socket; each datagram is of its group's. */
+static void test_inet6_member(void)
+{
+    int peer, listener;
+    uint16_t port;
+    char buf[8];
+    Fx *fx;
+
+    if (!can_multicast()) {
+        return;
+    }
+    peer = peer_socket(SOCK_DGRAM, &port);
+    listener = member(OTHER6, PORT);
+    fx = new6();
+    bound6(fx, 0, "::", PORT);
+    tell(peer, GROUP6, PORT, "too early");
+    hears_nothing(fx, 0);
+    fx_ok(join(fx, 0, GROUP6));
+    fx_ok(join(fx, 0, GROUP));
+    tell(peer, OTHER6, PORT, "others");
+    tell(peer, GROUP6, PORT, "six");
+    hears6(fx, 0, "six", fx_peer6);
+    tell(peer, GROUP, PORT, "four");
+    hears6(fx, 0, "four", mapped_peer(fx));
+    peer_await(listener);
+    g_assert_cmpint(recv(listener, buf, sizeof(buf), 0), ==, 6);
+    fx_ok(op6(fx, VMRPC_SENDMSG, 0, OTHER6, PORT));
+    peer_await(listener);
+    g_assert_cmpint(recv(listener, buf, sizeof(buf), 0), ==, 1);
+    fx_ok(op6(fx, VMRPC_CONNECT, 0, OTHER6, PORT));
+    fx_ok(fx_send(fx, 0, "yy", 2));
+    peer_await(listener);
+    g_assert_cmpint(recv(listener, buf, sizeof(buf), 0), ==, 2);
+    g_assert_cmpuint(referenced(fx), ==, 2);
+    fx_ok(leave(fx, 0, GROUP6));
+    fx_ok(leave(fx, 0, GROUP));
+    g_assert_cmpuint(referenced(fx), ==, 1);
+    tell(peer, GROUP6, PORT, "gone");
+    hears_nothing(fx, 0);
+
+    bound6(fx, 1, GROUP6, PORT);
+    fx_ok(join(fx, 1, GROUP6));
+    tell(peer, GROUP6, PORT, "bound");
+    hears6(fx, 1, "bound", fx_peer6);
+    tell(peer, GROUP, PORT, "another");
+    tell_vm(peer, PORT, "not for a group");
+    hears_nothing(fx, 1);
+    fx_ok(leave(fx, 1, GROUP6));
+    /* its name is that of the socket still */
+    g_assert_cmpuint(referenced(fx), ==, 2);
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 1, 0, 0));
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
+    g_assert_cmpuint(referenced(fx), ==, 0);
+    close(peer);
+    close(listener);
+    fx_free(fx);
+}
+
+static int host_option(int fd, int name)
+{
+    int value;
+    socklen_t len = sizeof(value);
+
+    g_assert_cmpint(getsockopt(fd, IPPROTO_IPV6, name, &value, &len), ==, 0);
+    return value;
+}
+
+/* Which of the two sets is in force for what a socket itself receives, and groups */
+static void assert_in_force(Fx *fx, bool itself4)
+{
+    const VmrpcSock *s = fx->srv->socks[0];
+
+    /* IP_RECVTTL is set, and IPV6_RECVTCLASS */
+    g_assert_cmpint(host_option(s->fd, IPV6_RECVHOPLIMIT), ==, itself4);
+    g_assert_cmpint(host_option(s->fd, IPV6_RECVTCLASS), ==, !itself4);
+    for (unsigned i = 0; i < vmrpc_groups_num(s); i++) {
+        bool ipv4 = i < 2;
+        int fd = vmrpc_groups_fd(s, i);
+
+        g_assert_cmpint(host_option(fd, IPV6_RECVHOPLIMIT), ==, ipv4);
+        g_assert_cmpint(host_option(fd, IPV6_RECVTCLASS), ==, !ipv4);
+    }
+}
+
+/* Options are in force by the family of the group, whatever peers there are. */
+static void test_inet6_options(void)
+{
+    uint32_t one = fx_le(1);
+    Fx *fx;
+
+    if (!can_multicast()) {
+        return;
+    }
+    fx = new6();
+    bound6(fx, 0, "::", PORT);
+    fx_ok(join(fx, 0, GROUP));
+    fx_ok(fx_setsockopt(fx, 0, IPPROTO_IP, IP_RECVTTL, &one, sizeof(one)));
+    fx_ok(fx_setsockopt(fx, 0, IPPROTO_IPV6, IPV6_RECVTCLASS, &one,
+                        sizeof(one)));
+    fx_ok(join(fx, 0, OTHER));
+    fx_ok(join(fx, 0, GROUP6));
+    assert_in_force(fx, false);
+    fx_ok(op6(fx, VMRPC_SENDMSG, 0, mapped_peer(fx), PORT));
+    assert_in_force(fx, true);
+    fx_ok(op6(fx, VMRPC_SENDMSG, 0, fx_peer6, PORT));
+    assert_in_force(fx, false);
+    fx_ok(op6(fx, VMRPC_CONNECT, 0, mapped_peer(fx), PORT));
+    assert_in_force(fx, true);
+    fx_ok(op6(fx, VMRPC_CONNECT, 0, fx_peer6, PORT));
+    assert_in_force(fx, false);
+    /* one that is bound to an address of IPv4 has to do with no other */
+    bound6(fx, 1, "::ffff:" GROUP, PORT + 1);
+    fx_ok(fx_setsockopt(fx, 1, IPPROTO_IP, IP_RECVTTL, &one, sizeof(one)));
+    g_assert_cmpint(host_option(fx->srv->socks[1]->fd, IPV6_RECVHOPLIMIT), ==,
+                    1);
+    fx_free(fx);
+}
+
+/* What a guest cannot have leaves nothing behind. */
+static void test_inet6_errors(void)
+{
+    struct ipv6_mreq mreq = { };
+    unsigned fds;
+    Fx *fx;
+
+    if (!can_multicast()) {
+        return;
+    }
+    fx = new6();
+    bound6(fx, 0, "::", PORT);
+    fds = fx_open_fds();
+    fx_fails(join(fx, 0, "ff02::fb"), ENETUNREACH);
+    fx_fails(join(fx, 0, "2001:db8::1"), EINVAL);
+    fx_fails(leave(fx, 0, GROUP6), EADDRNOTAVAIL);
+    fx_fails(fx_setsockopt(fx, 0, IPPROTO_IPV6, IPV6_ADD_MEMBERSHIP, &mreq, 8),
+             EINVAL);
+    fx_fails(op6(fx, VMRPC_SENDMSG, 0, "ff02::fb", PORT), ENETUNREACH);
+    fx_fails(op6(fx, VMRPC_BIND, 0, GROUP6, PORT), EINVAL);
+    fx_ok(fx_socket(fx, 1, 2, SOCK_DGRAM));
+    fx_fails(join(fx, 1, GROUP6), ENOPROTOOPT);
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 1, 0, 0));
+    g_assert_cmpuint(fx_open_fds(), ==, fds);
+    g_assert_cmpuint(referenced(fx), ==, 0);
+    for (unsigned i = 0; i < VMRPC_GROUPS_MAX; i++) {
+        g_autofree char *group = g_strdup_printf("ff05::8:%u", i);
+
+        fx_ok(join(fx, 0, group));
+        fx_fails(join(fx, 0, group), EADDRINUSE);
+    }
+    fx_fails(join(fx, 0, GROUP6), ENOBUFS);
+    fx_fails(join(fx, 0, GROUP), ENOBUFS);
+    g_assert_cmpuint(referenced(fx), ==, VMRPC_GROUPS_MAX);
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
+    g_assert_cmpuint(referenced(fx), ==, 0);
+    g_assert_cmpuint(fx_open_fds(), <, fds);
+    fx_free(fx);
+}
+
+typedef struct Entries {
+    VmrpcAddrMapEntry entry[8];
+    unsigned num;
+} Entries;
+
+static void keep_entry(const VmrpcAddrMapEntry *entry, void *opaque)
+{
+    Entries *entries = opaque;
+
+    entries->entry[entries->num++] = *entry;
+}
+
+/* The interface is made again; the VM moves, twice. */
+static void test_inet6_moves(void)
+{
+    g_autofree Kept *kept = g_new0(Kept, 1);
+    Entries entries = { };
+    int peer;
+    uint16_t port;
+    Fx *fx;
+
+    if (!can_multicast()) {
+        return;
+    }
+    peer = peer_socket(SOCK_DGRAM, &port);
+    fx = new6();
+    bound6(fx, 0, "::", PORT);
+    fx_ok(join(fx, 0, GROUP6));
+    fx_ok(join(fx, 0, GROUP));
+    bound6(fx, 1, GROUP6, PORT + 1);
+    fx_ok(join(fx, 1, GROUP6));
+    make_again(fx, "", 3);
+    for (unsigned i = 0; i < 2; i++) {
+        tell(peer, GROUP6, PORT, "six");
+        hears6(fx, 0, "six", fx_peer6);
+        tell(peer, GROUP, PORT, "four");
+        hears6(fx, 0, "four", mapped_peer(fx));
+        tell(peer, GROUP6, PORT + 1, "bound");
+        hears6(fx, 1, "bound", fx_peer6);
+        g_assert_cmpuint(referenced(fx), ==, 1);
+
+        vmrpc_sole_user(fx->srv);
+        *kept = (Kept) { };
+        vmrpc_server_save(fx->srv, keep, kept);
+        entries.num = 0;
+        vmrpc_addrmap_foreach(fx->srv->reach.map, 0, keep_entry, &entries);
+        fx_free(fx);
+        fx = fx_new(&(FxOptions) { .policy = "allow ::1\nallow host\n",
+                                   .incoming = true });
+        vmrpc_server_set_features(fx->srv, 1u << VMRPC_F_INET6);
+        /* a bound group without an entry is one that nobody has saved */
+        g_assert_cmpint(vmrpc_server_restore(fx->srv, &kept->sock[1]), ==,
+                        -EINVAL);
+        for (unsigned n = 0; n < entries.num; n++) {
+            const VmrpcAddrMapEntry *e = &entries.entry[n];
+
+            g_assert_cmpint(vmrpc_addrmap_restore(fx->srv->reach.map, e->addr4,
+                                                  &e->addr6, e->remaining_ms,
+                                                  0), ==, 0);
+        }
+        restore(fx, kept);
+    }
+    g_assert_cmpuint(fx_counters(fx)->connections_lost, ==, 0);
+    close(peer);
+    fx_free(fx);
+}
+
 int main(int argc, char **argv)
 {
     fx_init();
@@ -1175,5 +1484,10 @@ int main(int argc, char **argv)
                     test_interfaces_are_listed_once);
     g_test_add_func("/vmrpc/server/multicast/bind-fails", test_bind_fails);
     g_test_add_func("/vmrpc/server/multicast/ipv4", test_ipv4);
+    g_test_add_func("/vmrpc/server/multicast/inet6/member", test_inet6_member);
+    g_test_add_func("/vmrpc/server/multicast/inet6/options",
+                    test_inet6_options);
+    g_test_add_func("/vmrpc/server/multicast/inet6/errors", test_inet6_errors);
+    g_test_add_func("/vmrpc/server/multicast/inet6/moves", test_inet6_moves);
     return g_test_run();
 }

@@ -2,6 +2,8 @@
 /*
  * Options that are remembered for a later host socket
  */
+#include <linux/in.h>
+#include <linux/in6.h>
 #include <linux/slab.h>
 
 #include "host/optlist.h"
@@ -18,10 +20,17 @@ struct opt {
 	u8 value[];
 };
 
-/* Memberships: one entry for each group, which is first in the value. */
-static bool is_membership(int level, int name)
+/*
+ * Memberships: one entry for each group, which is first in the value.  Of other
+ * options 0.
+ */
+static size_t group_size(int level, int name)
 {
-	return level == IPPROTO_IP && name == IP_ADD_MEMBERSHIP;
+	if (level == IPPROTO_IP && name == IP_ADD_MEMBERSHIP)
+		return sizeof(struct in_addr);
+	if (level == IPPROTO_IPV6 && name == IPV6_ADD_MEMBERSHIP)
+		return sizeof(struct in6_addr);
+	return 0;
 }
 
 static struct opt *find(const struct vmrpc_sock *vs, int level, int name,
@@ -31,8 +40,7 @@ static struct opt *find(const struct vmrpc_sock *vs, int level, int name,
 
 	list_for_each_entry(o, &vs->opts, list)
 		if (o->level == level && o->name == name &&
-		    (!is_membership(level, name) ||
-		     !memcmp(o->value, value, sizeof(__be32))))
+		    !memcmp(o->value, value, group_size(level, name)))
 			return o;
 	return NULL;
 }

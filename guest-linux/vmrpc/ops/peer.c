@@ -317,12 +317,10 @@ static int connect_remote(struct socket *sock, struct vmrpc_sock *vs,
  */
 bool vmrpc_peer_is_native(struct vmrpc_sock *vs, const union vmrpc_name *to)
 {
-	__be32 addr;
-
 	if (vmrpc_sock_is_contained(vs))
 		return vmrpc_netns_is_native(vs, to);
-	if (vmrpc_addr_get4(to, &addr) && ipv4_is_multicast(addr))
-		return vmrpc_group_is_native(vs, addr);
+	if (vmrpc_addr_is_multicast(to))
+		return vmrpc_group_is_native(vs, to);
 	return vmrpc_addr_is_native(vs, to);
 }
 

@@ -95,8 +95,8 @@ static enum vmrpc_option_kind ip6_kind(int name)
 		return VMRPC_OPTION_NOW;
 	default:
 		/*
-		 * IPV6_V6ONLY and the groups are the native side's; of what the
-		 * others report, nothing comes from the host.
+		 * IPV6_V6ONLY is the native side's, and so is what chooses the
+		 * side; of what the others report, nothing comes from the host.
 		 */
 		return VMRPC_OPTION_LOCAL;
 	}
@@ -322,7 +322,8 @@ int vmrpc_setsockopt(struct socket *sock, int level, int name,
 		return set_sol_socket(sock, vs, name, optval, optlen);
 	if (vmrpc_group_is_option(level, name) &&
 	    sock->sk->sk_protocol == IPPROTO_UDP)
-		return vmrpc_group_setsockopt(sock, vs, name, optval, optlen);
+		return vmrpc_group_setsockopt(sock, vs, level, name, optval,
+					      optlen);
 	kind = option_kind(vs, level, name);
 	if (kind == VMRPC_OPTION_LOCAL)
 		return native_set(sock, level, name, optval, optlen);

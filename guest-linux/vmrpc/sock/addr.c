@@ -2,8 +2,9 @@
 /*
  * Addresses: on the wire, and whether the host can serve them
  *
- * Addresses within the guest never leave it: loopback, link-local ones, the
- * guest's own address and all other addresses of its interfaces.
+ * Addresses within the guest never leave it: loopback, link-local ones, groups
+ * of the interface alone, the guest's own address and all other addresses of its
+ * interfaces.
  *
  * A socket of AF_INET6 names an IPv4 address as ::ffff:a.b.c.d, which here and
  * on the host means what a.b.c.d means to a socket of AF_INET.
@@ -163,6 +164,19 @@ union vmrpc_name vmrpc_addr_native_peer(const struct vmrpc_sock *vs)
 }
 
 /**
+ * vmrpc_addr_scope - the interface that an address itself names
+ * @name: an address
+ *
+ * 0: none.
+ */
+int vmrpc_addr_scope(const union vmrpc_name *name)
+{
+	return name->family == AF_INET6 &&
+	       __ipv6_addr_needs_scope_id(__ipv6_addr_type(&name->in6.sin6_addr)) ?
+	       name->in6.sin6_scope_id : 0;
+}
+
+/**
  * vmrpc_addr_fill - copy an address that a program gave
  * @vs: the socket
  * @to: set; zero behind @len
@@ -178,6 +192,9 @@ void vmrpc_addr_fill(const struct vmrpc_sock *vs, union vmrpc_name *to,
 
 	memset(to, 0, sizeof(*to));
 	memcpy(to, from, min_t(int, len, sizeof(*to)));
+	/* An interface counts where an address needs one, and is shown there. */
+	if (to->family == AF_INET6)
+		to->in6.sin6_scope_id = vmrpc_addr_scope(to);
 	if (!vmrpc_sk_is_inet6(vs->sk) || to->family != AF_INET ||
 	    vs->sk->sk_type != SOCK_DGRAM)
 		return;
@@ -222,6 +239,20 @@ bool vmrpc_addr_is_multicast(const union vmrpc_name *name)
 	if (vmrpc_addr_get4(name, &addr))
 		return ipv4_is_multicast(addr);
 	return ipv6_addr_is_multicast(&name->in6.sin6_addr);
+}
+
+/**
+ * vmrpc_addr_is_of_interface - is it a group that leaves no interface?
+ * @name: a multicast address
+ *
+ * IPv4 has none.
+ */
+bool vmrpc_addr_is_of_interface(const union vmrpc_name *name)
+{
+	return name->family == AF_INET6 &&
+	       ipv6_addr_is_multicast(&name->in6.sin6_addr) &&
+	       IPV6_ADDR_MC_SCOPE(&name->in6.sin6_addr) <=
+	       IPV6_ADDR_SCOPE_NODELOCAL;
 }
 
 /* --- which side ------------------------------------------------------------ */
@@ -316,6 +347,17 @@ bool vmrpc_addr_is_native4(const struct vmrpc_sock *vs, __be32 addr)
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
+/* Does it mean something inside the guest, whatever the routes? */
+static bool is_inside6(const struct vmrpc_sock *vs, const struct in6_addr *addr)
+{
+	/* A stream to a group has no peer: the guest's own stack says so. */
+	if (ipv6_addr_is_multicast(addr))
+		return vs->sk->sk_type == SOCK_STREAM;
+	return ipv6_addr_any(addr) ||
+	       ipv6_addr_equal(addr, &vs->dev->guest6) ||
+	       ipv6_addr_type(addr) & (IPV6_ADDR_LOOPBACK | IPV6_ADDR_LINKLOCAL);
+}
+
 /*
  * The same for an IPv6 address.  Without a route it is native, and the guest's
  * own stack gives the error: programs without IPv6 must take IPv4.
@@ -331,11 +373,10 @@ static bool is_native6(const struct vmrpc_sock *vs, const struct in6_addr *addr)
 	struct dst_entry *dst;
 	bool native;
 
-	if (ipv6_addr_type(addr) & (IPV6_ADDR_LOOPBACK | IPV6_ADDR_LINKLOCAL |
-				    IPV6_ADDR_MULTICAST) ||
-	    ipv6_addr_any(addr) || ipv6_addr_equal(addr, &vs->dev->guest6))
+	if (is_inside6(vs, addr))
 		return true;
-	if (!chosen && vs->sk->sk_type == SOCK_DGRAM)
+	if (!chosen && vs->sk->sk_type == SOCK_DGRAM &&
+	    !ipv6_addr_is_multicast(addr))
 		chosen = READ_ONCE(np->ucast_oif);
 	fl6.flowi6_oif = chosen;
 	dst = ip6_route_output(&init_net, NULL, &fl6);
@@ -367,6 +408,16 @@ bool vmrpc_addr_is_native(const struct vmrpc_sock *vs,
 	       vmrpc_addr_is_native4(vs, addr);
 }
 
+/* Is the group that of another interface, or of no other node? */
+static bool is_group_elsewhere(const struct vmrpc_sock *vs,
+			       const union vmrpc_name *group)
+{
+	int ifindex = vmrpc_addr_scope(group);
+
+	return (ifindex && ifindex != vs->dev->ifindex) ||
+	       vmrpc_addr_is_of_interface(group);
+}
+
 /**
  * vmrpc_addr_is_shared - can the host bind to an address as well?
  * @vs: a socket
@@ -377,12 +428,13 @@ bool vmrpc_addr_is_shared(const struct vmrpc_sock *vs,
 {
 	__be32 addr;
 
+	/* No peer can reach a stream that is bound to a group. */
+	if (vmrpc_addr_is_multicast(name))
+		return vs->sk->sk_protocol == IPPROTO_UDP &&
+		       !is_group_elsewhere(vs, name);
 	if (!vmrpc_addr_get4(name, &addr))
 		return vmrpc_addr_is_any(name) ||
 		       ipv6_addr_equal(&name->in6.sin6_addr, &vs->dev->guest6);
-	/* No peer can reach a stream that is bound to a group. */
-	if (ipv4_is_multicast(addr))
-		return vs->sk->sk_protocol == IPPROTO_UDP;
 	return addr == htonl(INADDR_ANY) ||
 	       (vs->dev->guest4 && addr == vs->dev->guest4);
 }

@@ -46,6 +46,8 @@ void vmrpc_addr_fill(const struct vmrpc_sock *vs, union vmrpc_name *to,
 bool vmrpc_addr_is_any(const union vmrpc_name *name);
 bool vmrpc_addr_get4(const union vmrpc_name *name, __be32 *addr);
 bool vmrpc_addr_is_multicast(const union vmrpc_name *name);
+bool vmrpc_addr_is_of_interface(const union vmrpc_name *name);
+int vmrpc_addr_scope(const union vmrpc_name *name);
 
 bool vmrpc_addr_has_native_peer(const struct sock *sk);
 bool vmrpc_addr_is_native(const struct vmrpc_sock *vs,

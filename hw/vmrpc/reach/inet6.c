@@ -14,7 +14,8 @@
  * The second needs no path of its own: the peer gets a virtual address in the
  * map, as one that comes by itself does, and translate.c finds the IPv6 address
  * behind it again.  So policy, references, migration and the view of
- * management are the same for both.
+ * management are the same for both.  An IPv6 group gets one, too, also if it
+ * stands for an IPv4 group: so the address tells which of the two was named.
  *
  * Back, the same address has two names.  The caller knows which of them its
  * program uses.
@@ -25,7 +26,6 @@
 #include <string.h>
 
 #include "hw/vmrpc/reach/translate.h"
-#include "hw/vmrpc/wire/multicast.h"
 
 struct in6_addr vmrpc_own6(const VmrpcReachConfig *config)
 {
@@ -56,9 +56,6 @@ int vmrpc_inet6_to_guest4(VmrpcReach *reach, const struct in6_addr *named,
         *guest4 = reach->config->guest4;
         return 0;
     }
-    if (IN6_IS_ADDR_MULTICAST(named)) {
-        return vmrpc_group_to4(named, guest4) ? 0 : -ENETUNREACH;
-    }
     return vmrpc_addrmap_lease(reach->map, named, 0, reach->now_ms(), guest4,
                                NULL) < 0 ? -ENOBUFS : 0;
 }
@@ -76,9 +73,6 @@ static bool plain(const VmrpcReach *reach, struct in_addr guest4,
     if (guest4.s_addr == reach->config->guest4.s_addr) {
         *addr6 = vmrpc_own6(reach->config);
         return true;
-    }
-    if (IN_MULTICAST(ntohl(guest4.s_addr))) {
-        return vmrpc_group_to6(guest4, addr6);
     }
     if (vmrpc_addrmap_contains(reach->map, guest4)) {
         return vmrpc_addrmap_lookup4(reach->map, guest4, addr6) == 0;

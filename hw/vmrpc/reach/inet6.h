@@ -29,8 +29,7 @@ struct in6_addr vmrpc_own6(const VmrpcReachConfig *config);
  * A peer without a virtual address gets one, for a second at least: longer if a
  * socket takes a reference.
  *
- * Returns: 0; -ENOBUFS if the pool has no free address; -ENETUNREACH for a
- * group that has no IPv4 counterpart.
+ * Returns: 0, or -ENOBUFS if the pool has no free address.
  */
 int vmrpc_inet6_to_guest4(VmrpcReach *reach, const struct in6_addr *named,
                           struct in_addr *guest4);

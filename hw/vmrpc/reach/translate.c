@@ -90,6 +90,16 @@ bool vmrpc_addr_is_group(struct in_addr addr4)
     return IN_MULTICAST(host) || host == INADDR_BROADCAST;
 }
 
+bool vmrpc_addr_is_multicast(const VmrpcReach *reach, struct in_addr addr4)
+{
+    struct in6_addr addr6;
+
+    return IN_MULTICAST(ntohl(addr4.s_addr)) ||
+           (reach->map &&
+            vmrpc_addrmap_lookup4(reach->map, addr4, &addr6) == 0 &&
+            IN6_IS_ADDR_MULTICAST(&addr6));
+}
+
 static bool is_resolver4(const VmrpcReach *reach, struct in_addr addr)
 {
     return reach->config->resolver4.s_addr &&

@@ -72,6 +72,13 @@ int vmrpc_addr_to_guest(const VmrpcReach *reach,
 bool vmrpc_addr_is_group(struct in_addr addr4);
 
 /**
+ * vmrpc_addr_is_multicast: does the address stand for a group of either family?
+ *
+ * An address of the pool may stand for one of IPv6 (inet6.h).
+ */
+bool vmrpc_addr_is_multicast(const VmrpcReach *reach, struct in_addr addr4);
+
+/**
  * vmrpc_addr_nat64_eligible: may the NAT64 translate to this IPv4 address?
  *
  * Returns: false for addresses with another meaning in the guest: its own, the

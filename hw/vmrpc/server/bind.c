@@ -3,7 +3,7 @@
  * vmrpc server: the port, the options and the peer of a host socket
  *
  * A socket that is a member of groups has receivers (groups.c), which get the
- * same port and the same options.
+ * same port and the guest's options.
  */
 #include "hw/vmrpc/server/bind.h"
 
@@ -257,7 +257,8 @@ int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
     if (ret) {
         return MIN(ret, 0);
     }
-    ret = vmrpc_fd_setsockopt(srv, s, s->fd, level, name, value, len);
+    ret = vmrpc_fd_setsockopt(vmrpc_sock_kind(srv, s), s->fd, level, name,
+                              value, len);
     if (ret == 0) {
         vmrpc_groups_setsockopt(srv, s, level, name, value, len);
     }
@@ -305,10 +306,11 @@ void vmrpc_host_name_peers(VmrpcServer *srv, VmrpcSock *s, bool mapped)
     for (uint32_t i = 0; i < num; i++) {
         unset_option(srv, s, &saved[i]);
     }
+    /* Not on receivers: the kind of a group stays. */
     for (uint32_t i = 0; i < num; i++) {
         if (saved[i].level == IPPROTO_IP || saved[i].level == IPPROTO_IPV6) {
-            vmrpc_host_setsockopt(srv, s, saved[i].level, saved[i].name,
-                                  saved[i].value, saved[i].len);
+            vmrpc_fd_setsockopt(vmrpc_sock_kind(srv, s), s->fd, saved[i].level,
+                                saved[i].name, saved[i].value, saved[i].len);
         }
     }
 }

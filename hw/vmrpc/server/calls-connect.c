@@ -38,7 +38,7 @@ int vmrpc_call_bind(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (ret < 0) {
         return ret;
     }
-    if (IN_MULTICAST(ntohl(sin.sin_addr.s_addr))) {
+    if (vmrpc_addr_is_multicast(&srv->reach, sin.sin_addr)) {
         ret = vmrpc_groups_bind_socket(srv, s, sin.sin_addr, sin.sin_port);
     } else if (sin.sin_addr.s_addr != INADDR_ANY &&
                sin.sin_addr.s_addr != srv->config.reach.guest4.s_addr) {
@@ -227,7 +227,7 @@ static VMRPC_LOCKED int prepare_connect(VmrpcServer *srv, VmrpcSock *s,
     ret = s->type == SOCK_STREAM ? bind_stream_source(srv, s)
                                  : vmrpc_host_bind_source(srv, s);
     if (ret == 0) {
-        ret = vmrpc_groups_prepare_send(srv, s, peer->sin_addr);
+        ret = vmrpc_groups_prepare_send(srv, s, host);
     }
     if (ret == 0) {
         ret = vmrpc_budget_connection(srv, s, host);

@@ -89,12 +89,13 @@ static bool cmsg_source6(void *opaque, const struct in6_addr *named,
                      sizeof(config->guest4))));
 }
 
-static VMRPC_LOCKED VmrpcCmsgOps cmsg_ops(VmrpcServer *srv, const VmrpcSock *s)
+/* @mapped: it is about an IPv4-mapped peer, if @s is of AF_INET6 */
+static VMRPC_LOCKED VmrpcCmsgOps cmsg_ops(VmrpcServer *srv, bool mapped)
 {
     return (VmrpcCmsgOps) {
         .source6 = cmsg_source6,
         .own6 = vmrpc_inet6_from_guest4(&srv->reach, srv->config.reach.guest4,
-                                        s->mapped),
+                                        mapped),
         .to6 = cmsg_to6,
         .to4 = cmsg_to4,
         .is_source = cmsg_is_source,
@@ -133,13 +134,13 @@ static VMRPC_LOCKED int send_destination(VmrpcServer *srv, VmrpcSock *s,
     msg->msg_name = ss;
     msg->msg_namelen = len;
     len = vmrpc_host_bind_source(srv, s);
-    return len < 0 ? len : vmrpc_groups_prepare_send(srv, s, peer.sin_addr);
+    return len < 0 ? len : vmrpc_groups_prepare_send(srv, s, ss);
 }
 
-static int cmsg_family(const VmrpcServer *srv, const VmrpcSock *s)
+static int cmsg_family(const VmrpcServer *srv, const VmrpcSock *s, bool mapped)
 {
     if (s->inet6) {
-        return s->mapped ? VMRPC_CMSG_MAPPED6 : VMRPC_CMSG_PLAIN6;
+        return mapped ? VMRPC_CMSG_MAPPED6 : VMRPC_CMSG_PLAIN6;
     }
     return vmrpc_host_family(srv);
 }
@@ -148,7 +149,7 @@ static VMRPC_LOCKED int send_control(VmrpcServer *srv, const VmrpcSock *s,
                         const VmrpcCall *call, struct msghdr *msg,
                         uint8_t *host, size_t host_cap)
 {
-    VmrpcCmsgOps ops = cmsg_ops(srv, s);
+    VmrpcCmsgOps ops = cmsg_ops(srv, s->mapped);
     /* The guest's own follows: the host uses the last one. */
     size_t own = vmrpc_groups_source(srv, s, host);
     ssize_t len;
@@ -160,7 +161,7 @@ static VMRPC_LOCKED int send_control(VmrpcServer *srv, const VmrpcSock *s,
     }
     vmrpc_iov_read(call->out, call->out_num, vmrpc_call_head(call),
                    call->scratch->control, call->control_len);
-    len = vmrpc_cmsg_to_host(cmsg_family(srv, s), call->scratch->control,
+    len = vmrpc_cmsg_to_host(cmsg_family(srv, s, s->mapped), call->scratch->control,
                              call->control_len, host + own, host_cap - own,
                              &ops);
     if (len < 0) {
@@ -327,11 +328,11 @@ int vmrpc_call_sendmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 /* --- RECVMSG ------------------------------------------------------------ */
 
 /* @family: of the ancillary data in @msg, as for vmrpc_cmsg_from_host() */
-static VMRPC_LOCKED void recv_control(VmrpcServer *srv, const VmrpcSock *s,
-                                      VmrpcCall *call, int family,
+static VMRPC_LOCKED void recv_control(VmrpcServer *srv, VmrpcCall *call,
+                                      int family,
                                       const struct msghdr *msg, int *flags)
 {
-    VmrpcCmsgOps ops = cmsg_ops(srv, s);
+    VmrpcCmsgOps ops = cmsg_ops(srv, call->result_mapped);
     VmrpcCmsgDrops drops = { };
     size_t len;
 
@@ -386,7 +387,7 @@ static VMRPC_LOCKED void recv_control_own(VmrpcServer *srv, const VmrpcSock *s,
         };
         memcpy(CMSG_DATA(&control.header), &info, sizeof(info));
     }
-    recv_control(srv, s, call, s->inet6 ? VMRPC_CMSG_PLAIN6 : AF_INET, &msg,
+    recv_control(srv, call, s->inet6 ? VMRPC_CMSG_PLAIN6 : AF_INET, &msg,
                  &flags);
     call->msg_flags = flags;
 }
@@ -479,7 +480,8 @@ static VMRPC_LOCKED ssize_t recv_one(VmrpcServer *srv, VmrpcSock *s,
                                       &msg_flags);
     }
     if (call->control_len) {
-        recv_control(srv, s, call, cmsg_family(srv, s), &msg, &msg_flags);
+        recv_control(srv, call, cmsg_family(srv, s, call->result_mapped), &msg,
+                     &msg_flags);
     }
     call->msg_flags = msg_flags;
     return n;
@@ -545,6 +547,8 @@ static VMRPC_LOCKED ssize_t recv_any(VmrpcServer *srv, VmrpcSock *s,
         unsigned turn = (s->group_turn + i) % (vmrpc_groups_num(s) + 1);
         int fd = turn ? vmrpc_groups_fd(s, turn - 1) : s->fd;
 
+        call->result_mapped = turn ? vmrpc_groups_is_mapped(s, turn - 1)
+                                   : s->mapped;
         n = fd < 0 ? -EAGAIN : recv_host(srv, s, call, fd, flags);
         /* Looking at a datagram must not change which one comes next. */
         if (n != -EAGAIN && !(flags & MSG_PEEK)) {

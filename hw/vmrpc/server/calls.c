@@ -380,7 +380,7 @@ void vmrpc_call_unref(VmrpcCall *call, VmrpcSock *s)
 static VMRPC_LOCKED int find_address(VmrpcServer *srv, VmrpcSock *s,
                                      VmrpcCall *call)
 {
-    bool inet6 = call->flags & VMRPC_REQ_INET6;
+    bool inet6 = call->flags & VMRPC_REQ_INET6, mapped;
     int family = GUINT16_FROM_LE(call->addr.family);
     int ret = 0;
 
@@ -396,9 +396,10 @@ static VMRPC_LOCKED int find_address(VmrpcServer *srv, VmrpcSock *s,
     ret = vmrpc_inet6_to_guest4(&srv->reach, &call->addr6,
                                 &call->named.sin_addr);
     srv->counters.dropped_pool_full += ret == -ENOBUFS;
-    if (call->op == VMRPC_CONNECT ||
+    mapped = IN6_IS_ADDR_V4MAPPED(&call->addr6);
+    if (call->op == VMRPC_CONNECT || (call->op == VMRPC_BIND && mapped) ||
         (call->op == VMRPC_SENDMSG && !vmrpc_sock_is_connected(s))) {
-        vmrpc_host_name_peers(srv, s, IN6_IS_ADDR_V4MAPPED(&call->addr6));
+        vmrpc_host_name_peers(srv, s, mapped);
     }
     return ret;
 }
@@ -432,11 +433,11 @@ int vmrpc_call_execute(VmrpcServer *srv, VmrpcCall *call)
     }
     vmrpc_sock_ref(s);
     ret = find_address(srv, s, call);
+    /* A peer that has come by itself is shown with its IPv6 address. */
+    call->result_mapped = s->mapped && call->op != VMRPC_ACCEPT;
     if (ret == 0) {
         ret = call_table[call->op](srv, s, call);
     }
-    /* A peer that has come by itself is shown with its IPv6 address. */
-    call->result_mapped = s->mapped && call->op != VMRPC_ACCEPT;
     vmrpc_call_unref(call, s);
     return ret;
 }

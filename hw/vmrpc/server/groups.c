@@ -13,6 +13,12 @@
  * socket; RECVMSG asks all of them in turn.  A socket that the guest binds to a
  * group needs no receivers: its host socket is bound to the group.
  *
+ * Groups are those of IPv4 and, of AF_INET6 sockets, those of IPv6.  The name of
+ * an IPv6 group is an address of the map (reach/inet6.c), so its family shows in
+ * the name: IPv4's are 224.0.0.0/4.  What a receiver hears is of its group's
+ * family, whatever peers the socket has: so are the options that are in force,
+ * ancillary data and the names of senders.
+ *
  * Receivers of several sockets, of several VMs and of the host's own programs
  * share a group and a port (SO_REUSEADDR): each gets a copy of its own.  They
  * hear nothing but their group (IPV6_MULTICAST_ALL is off), and only from the
@@ -46,6 +52,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/reach/inet6.h"
 #include "hw/vmrpc/reach/judge.h"
 #include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/server/budget.h"
@@ -68,7 +75,8 @@ typedef struct Place {
 } Place;
 
 typedef struct Group {
-    struct in_addr group4;
+    struct in_addr group4;      /* the group's name */
+    bool held;                  /* its entry in the map is referenced */
     Place place;                /* where it is a member */
     int fd;                     /* the receiver; -1: the socket itself */
     in_port_t port;             /* where it receives, network order; or 0 */
@@ -88,6 +96,16 @@ unsigned vmrpc_groups_num(const VmrpcSock *s)
 int vmrpc_groups_fd(const VmrpcSock *s, unsigned i)
 {
     return group_at(s, i)->fd;
+}
+
+static bool is_ipv4(struct in_addr group4)
+{
+    return IN_MULTICAST(ntohl(group4.s_addr));
+}
+
+bool vmrpc_groups_is_mapped(const VmrpcSock *s, unsigned i)
+{
+    return is_ipv4(group_at(s, i)->group4);
 }
 
 VmrpcBuffers *vmrpc_groups_buffers(const VmrpcSock *s, unsigned i)
@@ -184,8 +202,9 @@ static int share(VmrpcServer *srv, int fd, int ifindex)
     return ret == 0 ? hear_interface(fd, ifindex) : ret;
 }
 
-static int change_membership(VmrpcServer *srv, int fd, struct in_addr group4,
-                             int ifindex, bool join)
+static VMRPC_LOCKED int change_membership(VmrpcServer *srv, int fd,
+                                          struct in_addr group4, int ifindex,
+                                          bool join)
 {
     struct ipv6_mreq mreq6 = { .ipv6mr_interface = ifindex };
     struct ip_mreq mreq = { .imr_multiaddr = group4,
@@ -196,7 +215,7 @@ static int change_membership(VmrpcServer *srv, int fd, struct in_addr group4,
                    join ? IP_ADD_MEMBERSHIP : IP_DROP_MEMBERSHIP,
                    &mreq, sizeof(mreq));
     }
-    vmrpc_group_to6(group4, &mreq6.ipv6mr_multiaddr);
+    vmrpc_addr_named(&srv->reach, group4, &mreq6.ipv6mr_multiaddr);
     return set(fd, IPPROTO_IPV6,
                join ? IPV6_ADD_MEMBERSHIP : IPV6_DROP_MEMBERSHIP,
                &mreq6, sizeof(mreq6));
@@ -241,9 +260,19 @@ static VMRPC_LOCKED bool is_ours(const VmrpcServer *srv, int level, int name)
             (name == G_SO_SNDBUF || name == G_SO_RCVBUF));
 }
 
+/* The kind of a receiver. */
+static VmrpcSockKind group_kind(const VmrpcServer *srv, const VmrpcSock *s,
+                                struct in_addr group4)
+{
+    VmrpcSockKind kind = vmrpc_sock_kind(srv, s);
+
+    kind.mapped = is_ipv4(group4);
+    return kind;
+}
+
 /* Sets the guest's options on @fd; those without use here do no harm. */
 static VMRPC_LOCKED void take_options(VmrpcServer *srv, const VmrpcSock *s,
-                                      int fd)
+                                      int fd, VmrpcSockKind kind)
 {
     g_autofree VmrpcSavedOption *option = NULL;
     uint32_t num;
@@ -257,8 +286,7 @@ static VMRPC_LOCKED void take_options(VmrpcServer *srv, const VmrpcSock *s,
         const VmrpcSavedOption *o = &option[i];
 
         if (!is_ours(srv, o->level, o->name)) {
-            vmrpc_fd_setsockopt(srv, s, fd, o->level, o->name, o->value,
-                                o->len);
+            vmrpc_fd_setsockopt(kind, fd, o->level, o->name, o->value, o->len);
         }
     }
 }
@@ -288,7 +316,7 @@ static VMRPC_LOCKED int receiver_start(VmrpcServer *srv, const VmrpcSock *s,
         ret = bind_to_group(srv, fd, group->group4, group->port, ifindex);
     }
     if (ret == 0) {
-        take_options(srv, s, fd);
+        take_options(srv, s, fd, group_kind(srv, s, group->group4));
         ret = watch(srv, s, fd);
     }
     return ret;
@@ -332,6 +360,7 @@ static void receiver_close(VmrpcServer *srv, Group *group)
 static VMRPC_LOCKED void receiver_free(VmrpcServer *srv, Group *group)
 {
     receiver_close(srv, group);
+    vmrpc_address_release(srv, group->group4, group->held);
     srv->group_num--;
 }
 
@@ -413,9 +442,11 @@ void vmrpc_groups_setsockopt(VmrpcServer *srv, const VmrpcSock *s, int level,
                              int name, const void *value, uint32_t len)
 {
     for (unsigned i = 0; i < vmrpc_groups_num(s); i++) {
-        if (group_at(s, i)->fd >= 0 && !is_ours(srv, level, name)) {
-            vmrpc_fd_setsockopt(srv, s, group_at(s, i)->fd, level, name, value,
-                                len);
+        const Group *group = group_at(s, i);
+
+        if (group->fd >= 0 && !is_ours(srv, level, name)) {
+            vmrpc_fd_setsockopt(group_kind(srv, s, group->group4), group->fd,
+                                level, name, value, len);
         }
     }
 }
@@ -429,6 +460,7 @@ void vmrpc_groups_forget(VmrpcServer *srv, VmrpcSock *s)
         g_array_free(s->groups, TRUE);
         s->groups = NULL;
     }
+    vmrpc_groups_set_bound(srv, s, (struct in_addr) { 0 });
 }
 
 /* --- join and leave ------------------------------------------------------- */
@@ -443,8 +475,9 @@ static VMRPC_LOCKED int check_limits(VmrpcServer *srv, const VmrpcSock *s)
            ? -ENOBUFS : 0;
 }
 
-static VMRPC_LOCKED void add(VmrpcServer *srv, VmrpcSock *s, const Group *group)
+static VMRPC_LOCKED void add(VmrpcServer *srv, VmrpcSock *s, Group *group)
 {
+    group->held = vmrpc_address_hold(srv, group->group4);
     if (!s->groups) {
         s->groups = g_array_new(FALSE, TRUE, sizeof(Group));
     }
@@ -506,12 +539,30 @@ static VMRPC_LOCKED int leave(VmrpcServer *srv, VmrpcSock *s,
     return 0;
 }
 
+/* As vmrpc_membership_parse(), and finds the group's name. */
+static VMRPC_LOCKED int parse(VmrpcServer *srv, const VmrpcSock *s, int level,
+                              int name, const void *value, uint32_t len,
+                              struct in_addr *group4, bool *joins)
+{
+    VmrpcMembership m;
+    int ret = level == IPPROTO_IPV6 && !s->inet6
+              ? 0 : vmrpc_membership_parse(level, name, value, len,
+                                           srv->config.reach.guest4, &m);
+
+    if (ret <= 0) {
+        return ret;
+    }
+    *joins = m.join;
+    ret = vmrpc_inet6_to_guest4(&srv->reach, &m.group, group4);
+    return ret < 0 ? ret : 1;
+}
+
 int vmrpc_groups_option(VmrpcServer *srv, VmrpcSock *s, int level, int name,
                         const void *value, uint32_t len)
 {
-    VmrpcMembership m;
-    int ret = vmrpc_membership_parse(level, name, value, len,
-                                     srv->config.reach.guest4, &m);
+    struct in_addr group4;
+    bool joins;
+    int ret = parse(srv, s, level, name, value, len, &group4, &joins);
 
     if (ret <= 0) {
         return ret;
@@ -521,20 +572,29 @@ int vmrpc_groups_option(VmrpcServer *srv, VmrpcSock *s, int level, int name,
         (!vmrpc_sock_is_host(s) && !vmrpc_sock_is_arriving(s))) {
         return -ENOPROTOOPT;
     }
-    ret = m.join ? join(srv, s, m.group4) : leave(srv, s, m.group4);
+    ret = joins ? join(srv, s, group4) : leave(srv, s, group4);
     return ret < 0 ? ret : 1;
 }
 
 /* --- sockets that send to groups, or are bound to one --------------------- */
 
+static bool is_group(const struct sockaddr_storage *ss)
+{
+    const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)ss;
+    const struct sockaddr_in *sin = (const struct sockaddr_in *)ss;
+
+    return ss->ss_family == AF_INET6 ? IN6_IS_ADDR_MULTICAST(&sin6->sin6_addr)
+                                     : is_ipv4(sin->sin_addr);
+}
+
 int vmrpc_groups_prepare_send(VmrpcServer *srv, VmrpcSock *s,
-                              struct in_addr dest4)
+                              const struct sockaddr_storage *dest)
 {
     struct ip_mreqn mreqn = { .imr_address = srv->config.reach.guest4 };
     uint64_t changes;
     int ret;
 
-    if (!IN_MULTICAST(ntohl(dest4.s_addr)) || s->type != SOCK_DGRAM) {
+    if (!is_group(dest) || s->type != SOCK_DGRAM) {
         return 0;
     }
     /* The VM's address may have moved to another interface. */
@@ -555,7 +615,7 @@ int vmrpc_groups_prepare_send(VmrpcServer *srv, VmrpcSock *s,
 }
 
 /* Undoes the first @num memberships of join_itself(). */
-static void leave_itself(VmrpcServer *srv, VmrpcSock *s, unsigned num,
+static VMRPC_LOCKED void leave_itself(VmrpcServer *srv, VmrpcSock *s, unsigned num,
                          int ifindex)
 {
     for (unsigned i = 0; i < num; i++) {
@@ -567,7 +627,7 @@ static void leave_itself(VmrpcServer *srv, VmrpcSock *s, unsigned num,
  * Joins the groups that were joined by receivers before @s was bound to one.
  * The receivers have no port, so they have heard nothing.  Returns 0 or -errno.
  */
-static int join_itself(VmrpcServer *srv, VmrpcSock *s, int ifindex)
+static VMRPC_LOCKED int join_itself(VmrpcServer *srv, VmrpcSock *s, int ifindex)
 {
     for (unsigned i = 0; i < vmrpc_groups_num(s); i++) {
         int ret = change_membership(srv, s->fd, group_at(s, i)->group4,
@@ -608,6 +668,17 @@ static int bind_itself(VmrpcServer *srv, VmrpcSock *s, struct in_addr group4,
     return ret;
 }
 
+void vmrpc_groups_set_bound(VmrpcServer *srv, VmrpcSock *s,
+                            struct in_addr group4)
+{
+    /* Take the new reference first: both may be of the same group. */
+    bool held = vmrpc_address_hold(srv, group4);
+
+    vmrpc_address_release(srv, s->bound_group, s->bound_group_held);
+    s->bound_group = group4;
+    s->bound_group_held = held;
+}
+
 int vmrpc_groups_bind_socket(VmrpcServer *srv, VmrpcSock *s,
                              struct in_addr group4, in_port_t port)
 {
@@ -643,7 +714,7 @@ int vmrpc_groups_bind_socket(VmrpcServer *srv, VmrpcSock *s,
         group_at(s, i)->port = bound_port(srv, s);
         group_at(s, i)->place = place;
     }
-    s->bound_group = group4;
+    vmrpc_groups_set_bound(srv, s, group4);
     return 0;
 
 err:
@@ -677,17 +748,29 @@ size_t vmrpc_groups_source(const VmrpcServer *srv, const VmrpcSock *s,
     return CMSG_SPACE(len);
 }
 
-unsigned vmrpc_groups_save(const VmrpcSock *s, VmrpcSavedOption *option)
+unsigned vmrpc_groups_save(const VmrpcServer *srv, const VmrpcSock *s,
+                           VmrpcSavedOption *option)
 {
     unsigned n = vmrpc_groups_num(s);
 
     for (unsigned i = 0; i < n; i++) {
-        option[i] = (VmrpcSavedOption) {
-            .level = IPPROTO_IP, .name = IP_ADD_MEMBERSHIP,
-            .len = sizeof(struct ip_mreq),
-        };
-        memcpy(option[i].value, &group_at(s, i)->group4,
-               sizeof(struct in_addr));
+        struct in_addr group4 = group_at(s, i)->group4;
+        struct in6_addr group6;
+
+        if (is_ipv4(group4)) {
+            option[i] = (VmrpcSavedOption) {
+                .level = IPPROTO_IP, .name = IP_ADD_MEMBERSHIP,
+                .len = sizeof(struct ip_mreq),
+            };
+            memcpy(option[i].value, &group4, sizeof(group4));
+        } else {
+            option[i] = (VmrpcSavedOption) {
+                .level = IPPROTO_IPV6, .name = IPV6_ADD_MEMBERSHIP,
+                .len = sizeof(struct ipv6_mreq),
+            };
+            group6 = vmrpc_inet6_from_guest4(&srv->reach, group4, false);
+            memcpy(option[i].value, &group6, sizeof(group6));
+        }
     }
     return n;
 }
@@ -695,13 +778,14 @@ unsigned vmrpc_groups_save(const VmrpcSock *s, VmrpcSavedOption *option)
 void vmrpc_groups_restore(VmrpcServer *srv, VmrpcSock *s,
                           const VmrpcSavedOption *option)
 {
-    VmrpcMembership m;
+    Group group = { .fd = -1 };
+    bool joins;
 
     if (s->proto == IPPROTO_UDP && vmrpc_groups_num(s) < VMRPC_GROUPS_MAX &&
-        vmrpc_membership_parse(option->level, option->name, option->value,
-                               option->len, srv->config.reach.guest4, &m) > 0 &&
-        m.join && !find(s, m.group4)) {
-        add(srv, s, &(Group) { .group4 = m.group4, .fd = -1 });
+        parse(srv, s, option->level, option->name, option->value, option->len,
+              &group.group4, &joins) > 0 &&
+        joins && !find(s, group.group4)) {
+        add(srv, s, &group);
     }
 }
 
@@ -737,9 +821,12 @@ void vmrpc_groups_put_back(VmrpcServer *srv, VmrpcSock *s, GArray *groups)
 void vmrpc_groups_join_again(VmrpcServer *srv, VmrpcSock *s, GArray *groups)
 {
     for (unsigned i = 0; groups && i < groups->len; i++) {
-        if (join(srv, s, g_array_index(groups, Group, i).group4) < 0) {
+        const Group *group = &g_array_index(groups, Group, i);
+
+        if (join(srv, s, group->group4) < 0) {
             srv->counters.connections_lost++;
         }
+        vmrpc_address_release(srv, group->group4, group->held);
     }
     if (groups) {
         g_array_free(groups, TRUE);
@@ -752,7 +839,8 @@ void vmrpc_groups_join_again(VmrpcServer *srv, VmrpcSock *s, GArray *groups)
 static VMRPC_LOCKED int move_receiver(VmrpcServer *srv, VmrpcSock *s,
                                       Group *group, int ifindex)
 {
-    Group moved = { .group4 = group->group4, .fd = -1, .port = group->port };
+    Group moved = { .group4 = group->group4, .held = group->held, .fd = -1,
+                    .port = group->port };
     int ret;
 
     /* The new one needs what the old one has. */
@@ -781,7 +869,7 @@ static VMRPC_LOCKED int start_itself(VmrpcServer *srv, VmrpcSock *s, int fd,
                             ifindex);
     }
     if (ret == 0) {
-        take_options(srv, s, fd);
+        take_options(srv, s, fd, vmrpc_sock_kind(srv, s));
         vmrpc_budget_apply(srv, fd, &s->buffers);
     }
     if (ret == 0 && getpeername(s->fd, (struct sockaddr *)&peer, &len) == 0 &&
@@ -908,10 +996,4 @@ void vmrpc_groups_process_timer(VmrpcServer *srv)
     if (!done && !srv->groups_due_ms) {
         srv->groups_due_ms = now_ms + RETRY_MS;
     }
-}
-
-bool vmrpc_groups_is_option(uint32_t level, uint32_t name)
-{
-    return level == IPPROTO_IP &&
-           (name == IP_ADD_MEMBERSHIP || name == IP_DROP_MEMBERSHIP);
 }

@@ -10,14 +10,15 @@
 #include "hw/vmrpc/server/state.h"
 
 /*
- * IP_ADD_MEMBERSHIP and IP_DROP_MEMBERSHIP.  Returns 1 if it was done, 0 for
- * any other option, or a negative errno.
+ * Groups of either family have the names that reach/inet6.h gives them.
+ *
+ * Options that join or leave.  Returns 1 if it was done, 0 for any other
+ * option, or a negative errno.
  */
 VMRPC_LOCKED int vmrpc_groups_option(VmrpcServer *srv, VmrpcSock *s, int level,
                                      int name, const void *value, uint32_t len);
-bool vmrpc_groups_is_option(uint32_t level, uint32_t name);
 
-/* Sets any other option of the guest's on the receivers. */
+/* Sets any other option of the guest's on the receivers where it is in force */
 VMRPC_LOCKED void vmrpc_groups_setsockopt(VmrpcServer *srv, const VmrpcSock *s,
                                           int level, int name,
                                           const void *value, uint32_t len);
@@ -55,16 +56,23 @@ size_t vmrpc_groups_source(const VmrpcServer *srv, const VmrpcSock *s,
                            void *control);
 
 /*
- * Before a socket sends or connects to @dest4: if that is a group, datagrams
- * must leave by the interface of the VM's address.  Returns 0 or a negative
- * errno.
+ * Before a socket sends or connects to @dest, an address of the host's: if that
+ * is a group, datagrams must leave by the interface of the VM's address.
+ * Returns 0 or a negative errno.
  */
-VMRPC_LOCKED int vmrpc_groups_prepare_send(VmrpcServer *srv, VmrpcSock *s,
-                                           struct in_addr dest4);
+VMRPC_LOCKED int
+vmrpc_groups_prepare_send(VmrpcServer *srv, VmrpcSock *s,
+                          const struct sockaddr_storage *dest);
+
+/* @s, which is arriving, shall be bound to the group @group4, or to none (0). */
+VMRPC_LOCKED void vmrpc_groups_set_bound(VmrpcServer *srv, VmrpcSock *s,
+                                         struct in_addr group4);
 
 /* Memberships, and the receiver of each; -1 if @s is bound to a group. */
 unsigned vmrpc_groups_num(const VmrpcSock *s);
 int vmrpc_groups_fd(const VmrpcSock *s, unsigned i);
+/* Is it a group of IPv4? */
+bool vmrpc_groups_is_mapped(const VmrpcSock *s, unsigned i);
 VmrpcBuffers *vmrpc_groups_buffers(const VmrpcSock *s, unsigned i);
 
 /* The readiness of the receivers: VMRPC_IN, or 0. */
@@ -74,7 +82,9 @@ uint32_t vmrpc_groups_ready(const VmrpcSock *s);
 VMRPC_LOCKED void vmrpc_groups_forget(VmrpcServer *srv, VmrpcSock *s);
 
 /* Memberships as options, at most VMRPC_GROUPS_MAX; returns how many. */
-unsigned vmrpc_groups_save(const VmrpcSock *s, VmrpcSavedOption *option);
+VMRPC_LOCKED unsigned vmrpc_groups_save(const VmrpcServer *srv,
+                                        const VmrpcSock *s,
+                                        VmrpcSavedOption *option);
 
 /*
  * Makes @s, which is arriving, a member.  Ignores an option that

@@ -56,10 +56,9 @@ VmrpcSockKind vmrpc_sock_kind(const VmrpcServer *srv, const VmrpcSock *s)
                              .guest6 = s->inet6, .mapped = s->mapped };
 }
 
-int vmrpc_fd_setsockopt(VmrpcServer *srv, const VmrpcSock *s, int fd,
-                        int level, int name, const void *value, uint32_t len)
+int vmrpc_fd_setsockopt(VmrpcSockKind kind, int fd, int level, int name,
+                        const void *value, uint32_t len)
 {
-    VmrpcSockKind kind = vmrpc_sock_kind(srv, s);
     VmrpcSockopt opt;
     int ret;
 

@@ -18,11 +18,11 @@ int vmrpc_host_socket(VmrpcServer *srv, int type, int proto);
 VmrpcSockKind vmrpc_sock_kind(const VmrpcServer *srv, const VmrpcSock *s);
 
 /*
- * Sets one option of the guest's on @fd, a host socket of @s, or only checks
- * it if @fd is -1.  Returns 0 or a negative errno.
+ * Sets one option of the guest's on @fd, a host socket of that kind, or only
+ * checks it if @fd is -1.  Returns 0 or a negative errno.
  */
-int vmrpc_fd_setsockopt(VmrpcServer *srv, const VmrpcSock *s, int fd,
-                        int level, int name, const void *value, uint32_t len);
+int vmrpc_fd_setsockopt(VmrpcSockKind kind, int fd, int level, int name,
+                        const void *value, uint32_t len);
 
 /*
  * The errno of a call for @s, from a negative one of the host: that of ICMP

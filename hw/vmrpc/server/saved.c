@@ -17,12 +17,14 @@
 #include <errno.h>
 #include <string.h>
 
+#include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/server/arriving.h"
 #include "hw/vmrpc/server/groups.h"
 #include "hw/vmrpc/server/options.h"
 #include "hw/vmrpc/server/resolver.h"
 #include "hw/vmrpc/server/table.h"
 #include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/wire/multicast.h"
 
 /* The port of its host socket; network byte order. */
 static in_port_t host_port(const VmrpcSock *s)
@@ -75,7 +77,8 @@ static uint32_t datagram_flags(const VmrpcSock *s, uint32_t bound)
                                                : bound | ping;
 }
 
-static void save_one(const VmrpcSock *s, VmrpcSavedSock *saved)
+static VMRPC_LOCKED void save_one(const VmrpcServer *srv, const VmrpcSock *s,
+                                  VmrpcSavedSock *saved)
 {
     in_port_t port = saved_port(s);
     uint32_t bound = port ? VMRPC_SAVED_BOUND : 0;
@@ -105,8 +108,8 @@ static void save_one(const VmrpcSock *s, VmrpcSavedSock *saved)
         saved->peer_port = ntohs(s->peer_port);
     }
     saved->option_num = vmrpc_options_save(s->options, saved->option);
-    saved->option_num += vmrpc_groups_save(s, &saved->option[
-                                                  saved->option_num]);
+    saved->option_num += vmrpc_groups_save(srv, s, &saved->option[
+                                                       saved->option_num]);
 }
 
 void vmrpc_server_save(const VmrpcServer *srv,
@@ -118,7 +121,7 @@ void vmrpc_server_save(const VmrpcServer *srv,
 
     for (uint32_t i = 0; i < srv->config.max_sockets; i++) {
         if (srv->socks[i]) {
-            save_one(srv->socks[i], saved);
+            save_one(srv, srv->socks[i], saved);
             fn(opaque, saved);
         }
     }
@@ -306,10 +309,14 @@ static bool backlog_is_sane(const VmrpcSavedSock *saved)
     return saved->type != SOCK_STREAM || saved->backlog <= INT32_MAX;
 }
 
-static bool bound_group_is_sane(const VmrpcSavedSock *saved)
+/* An IPv6 group is in the map, which was restored before. */
+static VMRPC_LOCKED bool bound_group_is_sane(const VmrpcServer *srv,
+                                             const VmrpcSavedSock *saved)
 {
+    struct in_addr group4 = { .s_addr = saved->bound_group };
+
     return saved->type != SOCK_DGRAM || !saved->bound_group ||
-           (IN_MULTICAST(ntohl(saved->bound_group)) &&
+           (vmrpc_addr_is_multicast(&srv->reach, group4) &&
             !(saved->flags & VMRPC_SAVED_PING));
 }
 
@@ -322,7 +329,7 @@ static VMRPC_LOCKED bool record_is_sane(const VmrpcServer *srv,
     if (!flags_are_sane(srv, saved) || !peer_is_sane(srv, saved)) {
         return false;
     }
-    if (!backlog_is_sane(saved) || !bound_group_is_sane(saved) ||
+    if (!backlog_is_sane(saved) || !bound_group_is_sane(srv, saved) ||
         saved->option_num > VMRPC_SAVED_OPTIONS) {
         return false;
     }
@@ -340,7 +347,7 @@ static VMRPC_LOCKED void restore_options(VmrpcServer *srv, VmrpcSock *s,
     for (uint32_t i = 0; i < saved->option_num; i++) {
         const VmrpcSavedOption *o = &saved->option[i];
 
-        if (vmrpc_groups_is_option(o->level, o->name)) {
+        if (vmrpc_membership_is_option(o->level, o->name)) {
             vmrpc_groups_restore(srv, s, o);
         } else {
             vmrpc_options_remember(&s->options, 0, o->level, o->name, o->value,
@@ -383,7 +390,8 @@ static VMRPC_LOCKED void restore_one(VmrpcServer *srv, VmrpcSock *s,
         if (saved->type == SOCK_STREAM) {
             s->backlog = saved->backlog;
         } else {
-            s->bound_group.s_addr = saved->bound_group;
+            vmrpc_groups_set_bound(srv, s, (struct in_addr) {
+                                       saved->bound_group });
         }
     }
     restore_peer(srv, s, saved);

@@ -136,7 +136,7 @@ struct VmrpcSock {
 
     /*
      * inet6: the program names its peers by IPv4-mapped addresses, as its peer
-     * shows, or else the latest destination.  bind.c
+     * shows, or else the latest destination, or before that bind().  bind.c
      */
     bool mapped;
 
@@ -155,6 +155,7 @@ struct VmrpcSock {
     GArray *groups;             /* memberships; NULL: none */
     unsigned group_turn;        /* which of its receivers is asked first */
     struct in_addr bound_group; /* bound to this group; 0: to none */
+    bool bound_group_held;      /* its entry in the map is referenced */
     /* vmrpc_route_changes() when its interface for groups was chosen, or 0 */
     uint64_t sends_groups;
 

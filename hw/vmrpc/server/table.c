@@ -194,9 +194,16 @@ bool vmrpc_sock_leave(VmrpcServer *srv, VmrpcSock *s)
     return !s->removed;
 }
 
-static VMRPC_LOCKED bool in_pool(VmrpcServer *srv, struct in_addr addr)
+bool vmrpc_address_hold(VmrpcServer *srv, struct in_addr addr)
 {
-    return srv->reach.map && vmrpc_addrmap_contains(srv->reach.map, addr);
+    return srv->reach.map && vmrpc_addrmap_ref(srv->reach.map, addr) == 0;
+}
+
+void vmrpc_address_release(VmrpcServer *srv, struct in_addr addr, bool held)
+{
+    if (held) {
+        vmrpc_addrmap_unref(srv->reach.map, addr, vmrpc_now_ms());
+    }
 }
 
 /* The one place that changes s->peer. */
@@ -221,8 +228,7 @@ void vmrpc_sock_set_peer(VmrpcServer *srv, VmrpcSock *s, VmrpcPeer peer,
                          const struct sockaddr_in *addr)
 {
     /* Take the new reference first: both may be of the same address. */
-    bool held = addr && in_pool(srv, addr->sin_addr) &&
-                vmrpc_addrmap_ref(srv->reach.map, addr->sin_addr) == 0;
+    bool held = addr && vmrpc_address_hold(srv, addr->sin_addr);
 
     vmrpc_sock_clear_peer(srv, s);
     become(srv, s, peer);
@@ -237,9 +243,7 @@ void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s)
 {
     int value = 0;              /* ignored, but there must be one */
 
-    if (s->peer_held) {
-        vmrpc_addrmap_unref(srv->reach.map, s->peer4, vmrpc_now_ms());
-    }
+    vmrpc_address_release(srv, s->peer4, s->peer_held);
     s->peer_held = false;
     become(srv, s, VMRPC_PEER_NONE);
     if (s->filtered) {

@@ -66,6 +66,14 @@ bool vmrpc_sock_leave(VmrpcServer *srv, VmrpcSock *s)
     VMMNET_ACQUIRE(vmrpc_server_lock);
 
 /*
+ * Keeps the entry that an address has in the address map.  Returns whether it
+ * has one, for vmrpc_address_release().
+ */
+VMRPC_LOCKED bool vmrpc_address_hold(VmrpcServer *srv, struct in_addr addr);
+VMRPC_LOCKED void vmrpc_address_release(VmrpcServer *srv, struct in_addr addr,
+                                        bool held);
+
+/*
  * @s has another peer from now on, or none.
  * @peer: any but VMRPC_PEER_NONE
  * @addr: of VMRPC_PEER_REMOTE and VMRPC_PEER_RESOLVER, whose entry in the

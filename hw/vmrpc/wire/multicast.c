@@ -17,6 +17,7 @@
 enum {
     G_MREQ = 8,                 /* struct ip_mreq: group, address */
     G_MREQN = 12,               /* struct ip_mreqn: and s32 ifindex */
+    G_MREQ6 = 20,               /* struct ipv6_mreq: group, s32 ifindex */
 };
 
 /* The IPv6 scope of an IPv4 prefix; the first match counts. */
@@ -64,24 +65,50 @@ bool vmrpc_group_to4(const struct in6_addr *group6, struct in_addr *group4)
            memcmp(&back, group6, sizeof(back)) == 0;
 }
 
+bool vmrpc_membership_is_option(int level, int optname)
+{
+    return level == SOL_IP
+           ? optname == IP_ADD_MEMBERSHIP || optname == IP_DROP_MEMBERSHIP
+           : level == SOL_IPV6 && (optname == IPV6_ADD_MEMBERSHIP ||
+                                   optname == IPV6_DROP_MEMBERSHIP);
+}
+
+static int parse6(int optname, const uint8_t *from, size_t len,
+                  VmrpcMembership *membership)
+{
+    if (len < G_MREQ6) {
+        return -EINVAL;
+    }
+    memcpy(&membership->group, from, sizeof(membership->group));
+    membership->join = optname == IPV6_ADD_MEMBERSHIP;
+    if (!IN6_IS_ADDR_MULTICAST(&membership->group)) {
+        return membership->join ? -EINVAL : -EADDRNOTAVAIL;
+    }
+    return get_le32(from + sizeof(membership->group)) ? -ENODEV : 1;
+}
+
 int vmrpc_membership_parse(int level, int optname, const void *value,
                            size_t len, struct in_addr guest4,
                            VmrpcMembership *membership)
 {
     const uint8_t *from = value;
-    struct in_addr interface;
+    struct in_addr group4, interface;
 
-    if (level != SOL_IP ||
-        (optname != IP_ADD_MEMBERSHIP && optname != IP_DROP_MEMBERSHIP)) {
+    if (!vmrpc_membership_is_option(level, optname)) {
         return 0;
+    }
+    if (level == SOL_IPV6) {
+        return parse6(optname, from, len, membership);
     }
     if (len < G_MREQ) {
         return -EINVAL;
     }
-    memcpy(&membership->group4, from, sizeof(membership->group4));
+    memcpy(&group4, from, sizeof(group4));
     memcpy(&interface, from + 4, sizeof(interface));
+    membership->group = (struct in6_addr) { { { [10] = 0xff, [11] = 0xff } } };
+    memcpy(&membership->group.s6_addr[12], &group4, sizeof(group4));
     membership->join = optname == IP_ADD_MEMBERSHIP;
-    if (!IN_MULTICAST(ntohl(membership->group4.s_addr))) {
+    if (!IN_MULTICAST(ntohl(group4.s_addr))) {
         return membership->join ? -EINVAL : -EADDRNOTAVAIL;
     }
     /* The number of an interface never passes, only the guest's address. */

@@ -37,16 +37,19 @@ bool vmrpc_group_to6(struct in_addr group4, struct in6_addr *group6);
  */
 bool vmrpc_group_to4(const struct in6_addr *group6, struct in_addr *group4);
 
-/* IP_ADD_MEMBERSHIP or IP_DROP_MEMBERSHIP */
+/* IP_ADD_MEMBERSHIP, IPV6_ADD_MEMBERSHIP, or their opposites */
 typedef struct VmrpcMembership {
-    struct in_addr group4;
+    struct in6_addr group;      /* of IPv4: IPv4-mapped */
     bool join;                  /* false: leave */
 } VmrpcMembership;
+
+/** vmrpc_membership_is_option: does an option of the guest join or leave? */
+bool vmrpc_membership_is_option(int level, int optname);
 
 /**
  * vmrpc_membership_parse: parse an option of the guest
  * @level, @optname: as the guest gave them
- * @value: struct ip_mreq or ip_mreqn, @len bytes
+ * @value: struct ip_mreq, ip_mreqn or ipv6_mreq, @len bytes
  * @guest4: the address of the guest's one interface
  * @membership: filled in if the option is valid
  *

@@ -5,6 +5,9 @@
 # take a fifth of its build.
 include default.mak
 
+# What bench/guestless runs on
+CONFIG_GUESTLESS=y
+
 # Boards, and interfaces of other hypervisors
 CONFIG_AMD_IOMMU=n
 CONFIG_HYPERV=n

@@ -57,6 +57,25 @@ typedef const void QomClassData;
 typedef void QomClassData;
 #endif
 
+/* --- accelerators --------------------------------------------------------- */
+
+#if __has_include("accel/accel-ops.h")
+#include "accel/accel-cpu-ops.h"
+#include "accel/accel-ops.h"
+#else
+#include "qemu/accel.h"
+#include "system/accel-ops.h"
+#endif
+
+#if QEMU_AT_LEAST(10, 1)
+#define ACCEL_INIT_ARGUMENTS AccelState *accel, MachineState *ms
+#define ACCEL_SET_HANDLE_INTERRUPT(ops) \
+    ((ops)->handle_interrupt = generic_handle_interrupt)
+#else
+#define ACCEL_INIT_ARGUMENTS MachineState *ms
+#define ACCEL_SET_HANDLE_INTERRUPT(ops)
+#endif
+
 /* --- migration ------------------------------------------------------------ */
 
 #if !QEMU_AT_LEAST(11, 0)

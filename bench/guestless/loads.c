@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * guestless: the loads, and what they cost
+ *
+ * A script has one load a line, or a comment behind "#":
+ *
+ *     PATH LOAD SIZE COUNT PORT ADDRESS
+ *
+ * PATH is "native" (ADDRESS is IPv6) or "vmrpc" (IPv4).  LOAD is
+ *
+ *     send       COUNT calls of SIZE octets to a peer that discards them
+ *     receive    calls until COUNT times SIZE octets have come from a peer that
+ *                sends
+ *     echo       COUNT times SIZE octets there and back
+ *     datagrams  COUNT datagrams of SIZE octets to a peer that discards them
+ *     connect    COUNT connections, each closed at once; no SIZE: 0
+ *
+ * A line of JSON has what the calls have cost: processor time of the vCPU's
+ * thread and of all other threads of QEMU, in nanoseconds, from getrusage(2);
+ * "calls" are those of the program.  A tenth of COUNT runs before the clock
+ * starts.
+ */
+#include "qemu/osdep.h"
+
+#include <arpa/inet.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "bench/guestless/sockets.h"
+#include "qemu/timer.h"
+
+typedef struct Line {
+    char path[16], load[16], address[INET6_ADDRSTRLEN];
+    size_t size;
+    unsigned long count;
+    unsigned port;
+} Line;
+
+typedef struct Spent {
+    int64_t wall, user, system, all_user, all_system;    /* ns */
+} Spent;
+
+typedef struct Run {
+    const GuestlessSockets *sockets;
+    const Line *line;
+    in_port_t port;             /* network byte order */
+    int sock;                   /* but for connect */
+    unsigned long calls;
+    uint64_t octets;
+} Run;
+
+/* Does the load @count times. */
+typedef void LoadFunc(Run *run, unsigned long count);
+
+static int64_t ns(const struct timeval *tv)
+{
+    return tv->tv_sec * NANOSECONDS_PER_SECOND + tv->tv_usec * 1000;
+}
+
+static Spent spent(void)
+{
+    struct rusage own, all;
+    struct timespec now;
+
+    getrusage(RUSAGE_THREAD, &own);
+    getrusage(RUSAGE_SELF, &all);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (Spent) {
+        now.tv_sec * NANOSECONDS_PER_SECOND + now.tv_nsec,
+        ns(&own.ru_utime), ns(&own.ru_stime),
+        ns(&all.ru_utime), ns(&all.ru_stime),
+    };
+}
+
+static ssize_t checked(const Run *run, const char *what, ssize_t n)
+{
+    if (n < 0) {
+        guestless_fail("%s %s of %zu octets, port %u: %s: %s", run->line->path,
+                       run->line->load, run->line->size, run->line->port, what,
+                       strerror(-n));
+    }
+    return n;
+}
+
+static int opened(Run *run, int type)
+{
+    int sock = checked(run, "socket", run->sockets->open(type));
+
+    checked(run, "connect", run->sockets->connect(sock, run->port));
+    return sock;
+}
+
+static void send_all(Run *run, size_t size)
+{
+    while (size) {
+        size_t n = checked(run, "send", run->sockets->send(run->sock, size));
+
+        run->calls++;
+        run->octets += n;
+        size -= n;
+    }
+}
+
+static void receive_all(Run *run, uint64_t size, size_t each)
+{
+    while (size) {
+        size_t n = checked(run, "receive",
+                           run->sockets->receive(run->sock, MIN(size, each)));
+
+        if (!n) {
+            guestless_fail("the peer at port %u has gone", run->line->port);
+        }
+        run->calls++;
+        run->octets += n;
+        size -= n;
+    }
+}
+
+static void load_send(Run *run, unsigned long count)
+{
+    while (count--) {
+        send_all(run, run->line->size);
+    }
+}
+
+static void load_receive(Run *run, unsigned long count)
+{
+    receive_all(run, (uint64_t)count * run->line->size, run->line->size);
+}
+
+static void load_echo(Run *run, unsigned long count)
+{
+    while (count--) {
+        send_all(run, run->line->size);
+        receive_all(run, run->line->size, run->line->size);
+    }
+}
+
+static void load_connect(Run *run, unsigned long count)
+{
+    while (count--) {
+        run->sockets->close(opened(run, SOCK_STREAM));
+        run->calls++;
+    }
+}
+
+static const struct {
+    const char *name;
+    int type;                   /* of the socket; 0: it makes its own */
+    LoadFunc *func;
+} loads[] = {
+    { "send", SOCK_STREAM, load_send },
+    { "receive", SOCK_STREAM, load_receive },
+    { "echo", SOCK_STREAM, load_echo },
+    { "datagrams", SOCK_DGRAM, load_send },
+    { "connect", 0, load_connect },
+};
+
+/* The sockets of a path: a device is started once, as the first line has it. */
+static const GuestlessSockets *sockets_of(const Line *line)
+{
+    static const GuestlessSockets *native, *vmrpc;
+    struct in6_addr to6;
+    struct in_addr to;
+
+    if (!strcmp(line->path, "native")) {
+        if (!native && inet_pton(AF_INET6, line->address, &to6) == 1) {
+            native = guestless_native(&to6);
+        }
+        return native;
+    }
+    if (!strcmp(line->path, "vmrpc")) {
+        if (!vmrpc && inet_pton(AF_INET, line->address, &to) == 1) {
+            vmrpc = guestless_vmrpc(to);
+        }
+        return vmrpc;
+    }
+    return NULL;
+}
+
+static void report(const Run *run, const Spent *from, const Spent *to)
+{
+    int64_t user = to->user - from->user, system = to->system - from->system;
+
+    printf("{\"path\": \"%s\", \"load\": \"%s\", \"size\": %zu, \"count\": %lu, "
+           "\"calls\": %lu, \"octets\": %" PRIu64 ", \"wall_ns\": %" PRId64
+           ", \"user_ns\": %" PRId64 ", \"system_ns\": %" PRId64
+           ", \"others_user_ns\": %" PRId64 ", \"others_system_ns\": %" PRId64
+           "}\n", run->line->path, run->line->load, run->line->size,
+           run->line->count, run->calls, run->octets, to->wall - from->wall,
+           user, system, to->all_user - from->all_user - user,
+           to->all_system - from->all_system - system);
+    fflush(stdout);
+}
+
+static void run_line(const Line *line)
+{
+    Run run = { .line = line, .port = htons(line->port),
+                .sockets = sockets_of(line) };
+    Spent from, to;
+    unsigned i = 0;
+
+    while (i < G_N_ELEMENTS(loads) && strcmp(loads[i].name, line->load)) {
+        i++;
+    }
+    if (i == G_N_ELEMENTS(loads) || !run.sockets) {
+        guestless_fail("no path \"%s\" to \"%s\", or no load \"%s\"",
+                       line->path, line->address, line->load);
+    }
+    if (loads[i].type) {
+        run.sock = opened(&run, loads[i].type);
+    }
+    loads[i].func(&run, line->count / 10);
+    run.calls = run.octets = 0;
+    from = spent();
+    loads[i].func(&run, line->count);
+    to = spent();
+    if (loads[i].type) {
+        run.sockets->close(run.sock);
+    }
+    report(&run, &from, &to);
+}
+
+void guestless_run(const char *script)
+{
+    g_autofree char *text = NULL;
+    g_auto(GStrv) line = NULL;
+
+    if (!g_file_get_contents(script, &text, NULL, NULL)) {
+        guestless_fail("%s cannot be read", script);
+    }
+    line = g_strsplit(text, "\n", -1);
+    for (unsigned i = 0; line[i]; i++) {
+        Line now = { };
+
+        if (!*line[i] || *line[i] == '#') {
+            continue;
+        }
+        if (sscanf(line[i], "%15s %15s %zu %lu %u %45s", now.path, now.load,
+                   &now.size, &now.count, &now.port, now.address) != 6 ||
+            now.size > GUESTLESS_DATA) {
+            guestless_fail("%s, line %u: not PATH LOAD SIZE COUNT PORT "
+                           "ADDRESS: %s", script, i + 1, line[i]);
+        }
+        run_line(&now);
+    }
+}

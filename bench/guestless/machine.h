@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * guestless: what a native program has of the virtual machine it runs in
+ */
+#ifndef GUESTLESS_MACHINE_H
+#define GUESTLESS_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Interrupt vectors of all devices together. */
+#define GUESTLESS_VECTORS 64
+
+/*
+ * Takes @size octets of the machine's memory, cleared and aligned to a page.
+ * They are never given back.  Exits QEMU if there are no more.
+ * @gpa: set to their address in the guest
+ */
+void *guestless_alloc(size_t size, uint64_t *gpa);
+
+/* Accesses of 1, 2, 4 or 8 octets by this vCPU, as after an exit of KVM. */
+uint64_t guestless_read(uint64_t gpa, unsigned size);
+void guestless_write(uint64_t gpa, unsigned size, uint64_t value);
+
+/* The same of the PCI function @devfn of bus 0 in its configuration space. */
+uint32_t guestless_config_read(unsigned devfn, unsigned offset, unsigned size);
+void guestless_config_write(unsigned devfn, unsigned offset, unsigned size,
+                            uint32_t value);
+
+/* The address and the data of the MSI that raises @vector. */
+uint64_t guestless_msi_address(void);
+uint32_t guestless_msi_data(unsigned vector);
+
+/*
+ * Halts the vCPU until @vector has been raised since the last call, or for
+ * @timeout_ms milliseconds.  Returns false after the timeout.
+ */
+bool guestless_wait(unsigned vector, int timeout_ms);
+
+/*
+ * The program: runs the loads that @script (a file) lists, one line each, and
+ * writes a line of JSON about each to standard output.  Exits QEMU if one
+ * cannot run.  loads.c describes the lines.
+ */
+void guestless_run(const char *script);
+
+/* Prints what is wrong and exits QEMU. */
+G_NORETURN void guestless_fail(const char *format, ...) G_GNUC_PRINTF(1, 2);
+
+#endif /* GUESTLESS_MACHINE_H */

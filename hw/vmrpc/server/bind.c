@@ -261,6 +261,7 @@ int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
                               value, len);
     if (ret == 0) {
         vmrpc_groups_setsockopt(srv, s, level, name, value, len);
+        vmrpc_ready_option(s, level, name, value, len);
     }
     return ret;
 }

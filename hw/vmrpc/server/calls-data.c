@@ -9,6 +9,7 @@
 #include "hw/vmrpc/server/calls-data.h"
 
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <string.h>
 
 #include "hw/vmrpc/reach/inet6.h"
@@ -314,7 +315,7 @@ int vmrpc_call_sendmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         n = vmrpc_resolver_send(srv, s, call);
     } else {
         n = send_host(srv, s, call);
-        vmrpc_sock_refresh(srv, s);
+        vmrpc_ready_sent(srv, s, call->out_len, n);
     }
     if (n < 0) {
         return n;
@@ -438,6 +439,29 @@ static bool is_strangers(const VmrpcSock *s, int fd,
 }
 
 /*
+ * TCP_INQ is the last of a message's ancillary data.  If the guest has not
+ * asked for it, it is taken away.
+ */
+static void take_left(const VmrpcSock *s, VmrpcCall *call, struct msghdr *msg)
+{
+    size_t len = CMSG_SPACE(sizeof(call->left));
+    const struct cmsghdr *last;
+
+    if (s->inq == VMRPC_INQ_OFF || msg->msg_controllen < len) {
+        return;
+    }
+    last = (const struct cmsghdr *)((uint8_t *)msg->msg_control +
+                                    msg->msg_controllen - len);
+    if (last->cmsg_level != IPPROTO_TCP || last->cmsg_type != TCP_CM_INQ) {
+        return;
+    }
+    memcpy(&call->left, CMSG_DATA(last), sizeof(call->left));
+    if (s->inq == VMRPC_INQ_OURS) {
+        msg->msg_controllen -= len;
+    }
+}
+
+/*
  * One message.  Returns its length; -ENOSPC if its sender could not be given
  * a virtual address, -ENOMSG if it is not for the guest; or another negative
  * errno.
@@ -452,7 +476,8 @@ static VMRPC_LOCKED ssize_t recv_one(VmrpcServer *srv, VmrpcSock *s,
         .msg_namelen = s->type == SOCK_DGRAM ? sizeof(ss) : 0,
         .msg_iov = call->scratch->iov,
         .msg_control = host_control,
-        .msg_controllen = call->control_len ? sizeof(host_control) : 0,
+        .msg_controllen = call->control_len || s->inq ? sizeof(host_control)
+                                                      : 0,
     };
     int msg_flags;
     ssize_t n;
@@ -469,6 +494,7 @@ static VMRPC_LOCKED ssize_t recv_one(VmrpcServer *srv, VmrpcSock *s,
         is_strangers(s, fd, &call->result)) {
         return -ENOMSG;
     }
+    take_left(s, call, &msg);
     msg_flags = msg.msg_flags & ~MSG_CMSG_CLOEXEC;
     if (!s->removed && is_translated_ping(srv, s)) {
         VmrpcDataPlace p = vmrpc_call_data(call, true);
@@ -561,6 +587,7 @@ static VMRPC_LOCKED ssize_t recv_any(VmrpcServer *srv, VmrpcSock *s,
 int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     int flags = call->arg[0] & RECV_FLAGS;
+    uint32_t news = s->news;
     ssize_t n;
 
     if (vmrpc_sock_is_lost(s)) {
@@ -578,7 +605,7 @@ int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         n = vmrpc_gateway_receives(s, flags)
             ? vmrpc_gateway_recv(s, call, flags)
             : recv_any(srv, s, call, flags);
-        vmrpc_sock_refresh(srv, s);
+        vmrpc_ready_received(srv, s, news, call->in_len, n, call->left, flags);
     }
     if (n < 0) {
         return vmrpc_sock_error(srv, s, NULL, n);

@@ -297,6 +297,10 @@ static int call_getsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         /* The host's is of the first attempt alone, which may have failed. */
         opt.bytes[offsetof(struct tcp_info, tcpi_state)] = TCP_SYN_SENT;
     }
+    if (s->inq == VMRPC_INQ_OURS && opt.level == IPPROTO_TCP &&
+        opt.optname == TCP_INQ) {
+        memset(opt.bytes, 0, opt.len);
+    }
     len = vmrpc_sockopt_from_host(&opt, value, room);
     if (len < 0) {
         return len;

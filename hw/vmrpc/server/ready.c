@@ -14,6 +14,16 @@
  * timeout.  Hence the guest never believes in data that is not there, and a
  * blocking read after its poll() does not hang.
  *
+ * To ask costs as much as to send an octet.  So the answer of a SENDMSG or a
+ * RECVMSG derives what it can (vmrpc_ready_sent(), vmrpc_ready_received()).  A
+ * socket with room for more than has been sent since it was last asked is still
+ * writable: acknowledgements only make room.  A stream that gave less than there
+ * was room for has no more data; one that filled the room tells how many are
+ * left (TCP_INQ).  What comes later makes an event.  Whatever is not as simple
+ * as that is asked: low-water marks, urgent data, the end of a stream.  `news`
+ * tells a call whether another thread has learnt something while it was in the
+ * host's kernel.
+ *
  * Asynchronous errors (SO_ERROR) move to the guest together with the
  * readiness: the host's copy is cleared by reading it, the guest keeps it
  * until its program asks.  VMRPC_ERR is then not reported as a level, since
@@ -29,13 +39,22 @@
 #include "hw/vmrpc/server/ready.h"
 
 #include <poll.h>
+#include <netinet/tcp.h>
+#include <linux/sock_diag.h>
 #include <string.h>
 
 #include "hw/vmrpc/server/groups.h"
 #include "hw/vmrpc/server/resolver-queue.h"
 #include "hw/vmrpc/server/timer.h"
 #include "hw/vmrpc/server/watch.h"
+#include "hw/vmrpc/wire/guest-numbers.h"
 #include "hw/vmrpc/wire/icmp-error.h"
+
+/*
+ * At most this much of a send buffer is used for a packet beside its data, and
+ * the kernel rounds the memory of a datagram up to a power of two.
+ */
+#define PACKET_OVERHEAD         2048
 
 /* --- readiness ---------------------------------------------------------- */
 
@@ -64,6 +83,8 @@ static void set_ready(const VmrpcServer *srv, VmrpcSock *s, uint32_t mask)
         }
     }
     s->ready = mask & VMRPC_READY_ALL;
+    s->asks |= (mask & VMRPC_PRI) != 0;
+    s->news++;
 }
 
 void vmrpc_sock_refresh(VmrpcServer *srv, VmrpcSock *s)
@@ -207,8 +228,113 @@ static void refresh_host(VmrpcServer *srv, VmrpcSock *s)
         .events = POLLIN | POLLPRI | POLLOUT | POLLRDHUP,
     };
 
+    s->room = 0;
     if (poll(&pfd, 1, 0) >= 0) {
         set_ready(srv, s, (uint16_t)pfd.revents | vmrpc_groups_ready(s));
+    }
+}
+
+/* Is everything about @s known but whether it has input and room? */
+static bool is_plain(const VmrpcServer *srv, const VmrpcSock *s)
+{
+    return vmrpc_sock_is_host(s) && !s->removed && !s->asks && !s->groups &&
+           !s->alg && !(s->ready & ~(VMRPC_IN | VMRPC_OUT));
+}
+
+/*
+ * How much of the send buffer can be used until it is not writable any more, as
+ * sk_stream_is_writeable() and sock_writeable() of Linux decide it; 0 also if
+ * the host does not tell.
+ */
+static uint32_t measure_room(const VmrpcSock *s)
+{
+    uint32_t info[SK_MEMINFO_VARS] = { };
+    socklen_t len = sizeof(info);
+    uint32_t limit, used;
+
+    if (getsockopt(s->fd, SOL_SOCKET, SO_MEMINFO, info, &len) < 0) {
+        return 0;
+    }
+    if (s->proto == IPPROTO_TCP) {
+        limit = info[SK_MEMINFO_SNDBUF] / 3 * 2;
+        used = info[SK_MEMINFO_WMEM_QUEUED];
+    } else {
+        limit = info[SK_MEMINFO_SNDBUF] / 2;
+        used = info[SK_MEMINFO_WMEM_ALLOC];
+    }
+    return limit > used ? limit - used : 0;
+}
+
+void vmrpc_ready_sent(VmrpcServer *srv, VmrpcSock *s, size_t asked, ssize_t n)
+{
+    uint64_t used = 2 * (uint64_t)asked + PACKET_OVERHEAD;
+
+    if (n < 0 || (size_t)n < asked || !(s->ready & VMRPC_OUT) ||
+        srv->has_lowat || !is_plain(srv, s)) {
+        vmrpc_sock_refresh(srv, s);
+        return;
+    }
+    if (used < s->room) {
+        s->room -= used;
+        return;
+    }
+    s->room = measure_room(s);
+    if (!s->room) {
+        vmrpc_sock_refresh(srv, s);
+    }
+}
+
+bool vmrpc_ready_host_has_lowat(void)
+{
+    g_autofree char *text = NULL;
+
+    /* A host that hides it has the kernel's default. */
+    return g_file_get_contents("/proc/sys/net/ipv4/tcp_notsent_lowat", &text,
+                               NULL, NULL) &&
+           g_ascii_strtoull(text, NULL, 10) < UINT32_MAX;
+}
+
+void vmrpc_ready_option(VmrpcSock *s, int level, int name, const void *value,
+                        uint32_t len)
+{
+    s->asks |= (level == G_SOL_SOCKET && name == G_SO_RCVLOWAT) ||
+               (level == IPPROTO_TCP && name == TCP_NOTSENT_LOWAT);
+    if (level == IPPROTO_TCP && name == TCP_INQ) {
+        const uint8_t *octet = value;
+        bool on = false;
+
+        for (uint32_t i = 0; i < MIN(len, sizeof(int)); i++) {
+            on |= octet[i] != 0;
+        }
+        s->inq = on ? VMRPC_INQ_GUESTS : VMRPC_INQ_OFF;
+    }
+}
+
+/* Makes the host tell with each read how much is left. */
+static void ask_for_left(VmrpcSock *s)
+{
+    int on = 1;
+
+    if (s->inq == VMRPC_INQ_OFF &&
+        setsockopt(s->fd, IPPROTO_TCP, TCP_INQ, &on, sizeof(on)) == 0) {
+        s->inq = VMRPC_INQ_OURS;
+    }
+}
+
+void vmrpc_ready_received(VmrpcServer *srv, VmrpcSock *s, uint32_t news,
+                          size_t room, ssize_t n, int left, int flags)
+{
+    bool filled = n >= 0 && (size_t)n >= room;
+
+    if (n <= 0 || s->proto != IPPROTO_TCP || flags || news != s->news ||
+        !is_plain(srv, s)) {
+        vmrpc_sock_refresh(srv, s);
+    } else if (filled && left < 0) {
+        ask_for_left(s);
+        vmrpc_sock_refresh(srv, s);
+    } else {
+        s->ready = (s->ready & ~VMRPC_IN) | (filled && left ? VMRPC_IN : 0);
+        s->news++;
     }
 }
 

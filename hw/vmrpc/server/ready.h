@@ -24,6 +24,30 @@ void vmrpc_sock_refresh(VmrpcServer *srv, VmrpcSock *s);
  */
 uint32_t vmrpc_sock_ready(const VmrpcSock *s);
 
+/*
+ * The readiness after a SENDMSG of @asked octets that returned @n; asks the
+ * host only if it does not follow from that.
+ */
+VMRPC_LOCKED void vmrpc_ready_sent(VmrpcServer *srv, VmrpcSock *s, size_t asked,
+                                   ssize_t n);
+
+/*
+ * The same after a RECVMSG with room for @room octets.
+ * @news: s->news before the call
+ * @left: octets that the host still has, TCP_INQ; -1: it did not tell
+ * @flags: the call's, MSG_PEEK ...
+ */
+VMRPC_LOCKED void vmrpc_ready_received(VmrpcServer *srv, VmrpcSock *s,
+                                       uint32_t news, size_t room, ssize_t n,
+                                       int left, int flags);
+
+/* The guest has set an option of the host socket of @s. */
+VMRPC_LOCKED void vmrpc_ready_option(VmrpcSock *s, int level, int name,
+                                     const void *value, uint32_t len);
+
+/* Do all streams of the host have a low-water mark for what is unsent? */
+bool vmrpc_ready_host_has_lowat(void);
+
 /* Queues an event if the guest does not know all about @s. */
 VMRPC_LOCKED void vmrpc_sock_notify(VmrpcServer *srv, VmrpcSock *s);
 

@@ -429,7 +429,8 @@ ssize_t vmrpc_server_call(VmrpcServer *srv,
     VmrpcScratch scratch VMRPC_UNINITIALIZED;
     VmrpcCall call = { .out = out, .out_num = out_num,
                        .in = in, .in_num = in_num,
-                       .scratch = &scratch, .close_fd = -1 };
+                       .scratch = &scratch, .close_fd = -1,
+                       .left = -1 };
     size_t out_total = vmrpc_iov_total(out, out_num);
     size_t in_total = vmrpc_iov_total(in, in_num);
     struct vmrpc_resp resp = { };
@@ -608,6 +609,7 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
     srv->arriving_tail = &srv->arriving_head;
     srv->races = g_sequence_new(NULL);
     init_lock(&srv->lock.mutex);
+    srv->has_lowat = vmrpc_ready_host_has_lowat();
     watched_file_init(&srv->policy_file);
     srv->socks = calloc(config->max_sockets, sizeof(*srv->socks));
     if (!srv->socks) {

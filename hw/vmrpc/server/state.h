@@ -107,6 +107,16 @@ typedef enum VmrpcDelivery {
     VMRPC_DELIVERY_WAITED,      /* a call waits, and its response reports */
 } VmrpcDelivery;
 
+/*
+ * TCP_INQ of a host socket: off, on for the server alone, on for the guest.
+ * ready.c makes every transition.
+ */
+typedef enum VmrpcInq {
+    VMRPC_INQ_OFF,
+    VMRPC_INQ_OURS,
+    VMRPC_INQ_GUESTS,
+} VmrpcInq;
+
 /* Sizes that were granted to the buffers of a host socket; 0: no limit. */
 typedef struct VmrpcBuffers {
     uint32_t snd;
@@ -172,7 +182,11 @@ struct VmrpcSock {
     VmrpcSock **watch_prev;     /* what points to us in the queue */
 
     /* ready.c */
-    uint32_t ready;             /* by the host: refresh() or epoll */
+    uint32_t ready;             /* by the host, or derived */
+    uint32_t news;              /* how often ready was set */
+    uint32_t room;              /* of the send buffer, surely writable */
+    bool asks;                  /* nothing about it can be derived */
+    VmrpcInq inq;
     uint32_t reported;          /* what the guest knows: its cache */
     uint32_t ready_seq;
     int so_error;               /* taken from the host, not yet reported */
@@ -256,6 +270,7 @@ struct VmrpcServer {
     bool tells_moments;         /* VMRPC_F_MOMENTS */
     bool has_long_values;       /* VMRPC_F_LONG_VALUES */
     bool has_inet6;             /* VMRPC_F_INET6 */
+    bool has_lowat;             /* the host's net.ipv4.tcp_notsent_lowat */
 
     /* the guest's memory; NULL: it may not */
     VmrpcMapped *mapped VMRPC_GUARDED;

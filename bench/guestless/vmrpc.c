@@ -27,7 +27,8 @@ static struct {
     struct vmrpc_resp *resp;
     uint64_t req_gpa, resp_gpa, data_gpa;
     uint32_t ready;             /* of the last answer */
-    uint32_t next;              /* generation of the next socket */
+    int type;                   /* of the latest socket */
+    uint32_t next;              /* its handle */
 } guest;
 
 /* Makes guest.req, with @len octets of data; returns 0 or a negative errno. */
@@ -80,11 +81,11 @@ static ssize_t transfer(enum vmrpc_op op, int sock, size_t len, bool in)
     return ret < 0 ? ret : guest.resp->value;
 }
 
+/* connect() makes the socket: it always follows. */
 static int vmrpc_open(int type)
 {
-    guest.req->u.socket.type = type;
-    guest.next++;
-    return call(VMRPC_SOCKET, guest.next, 0, false) ?: guest.next;
+    guest.type = type;
+    return ++guest.next;
 }
 
 static int vmrpc_connect(int sock, in_port_t port)
@@ -94,6 +95,8 @@ static int vmrpc_connect(int sock, in_port_t port)
     guest.req->addr = (struct vmrpc_addr) {
         .family = VMRPC_AF_INET, .port = port, .addr = guest.to.s_addr,
     };
+    guest.req->flags = VMRPC_REQ_OPEN;
+    guest.req->u.socket.type = guest.type;
     guest.req->wait_us = VMRPC_WAIT_MAX;
     ret = call(VMRPC_CONNECT, sock, 0, false);
     while (ret == -EINPROGRESS && !(guest.ready & VMRPC_OUT)) {

@@ -296,7 +296,7 @@ bool vmrpc_route_is_local(VmrpcRoute *route, const struct sockaddr *dest,
     ret = ask_local(route, &flow);
     if (ret == -ENETUNREACH || ret == -EHOSTUNREACH || ret == -EACCES ||
         ret == -EINVAL) {
-        return false;       /* no route, or one that rejects packets */
+        ret = 0;            /* no route, or one that rejects packets */
     }
     if (ret < 0) {
         return true;

@@ -308,7 +308,12 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (ret == 0 || ret == -EINPROGRESS) {
         remember_peer(srv, s, &peer, call);
     }
-    vmrpc_sock_refresh(srv, s);
+    if (ret == -EINPROGRESS && call->wait_us && !s->race) {
+        /* Where the call waits, that tells. */
+        vmrpc_ready_polled(srv, s, 0);
+    } else {
+        vmrpc_sock_refresh(srv, s);
+    }
     return ret;
 }
 

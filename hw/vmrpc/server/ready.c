@@ -38,6 +38,7 @@
  */
 #include "hw/vmrpc/server/ready.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <netinet/tcp.h>
 #include <linux/sock_diag.h>
@@ -310,6 +311,16 @@ void vmrpc_ready_option(VmrpcSock *s, int level, int name, const void *value,
     }
 }
 
+bool vmrpc_ready_lacks_input(const VmrpcServer *srv, const VmrpcSock *s)
+{
+    return is_plain(srv, s) && !(vmrpc_sock_ready(s) & VMRPC_IN);
+}
+
+void vmrpc_ready_polled(const VmrpcServer *srv, VmrpcSock *s, short revents)
+{
+    set_ready(srv, s, (uint16_t)revents);
+}
+
 /* Makes the host tell with each read how much is left. */
 static void ask_for_left(VmrpcSock *s)
 {
@@ -325,9 +336,9 @@ void vmrpc_ready_received(VmrpcServer *srv, VmrpcSock *s, uint32_t news,
                           size_t room, ssize_t n, int left, int flags)
 {
     bool filled = n >= 0 && (size_t)n >= room;
+    bool tells = n == -EAGAIN || (n > 0 && s->proto == IPPROTO_TCP);
 
-    if (n <= 0 || s->proto != IPPROTO_TCP || flags || news != s->news ||
-        !is_plain(srv, s)) {
+    if (!tells || flags || news != s->news || !is_plain(srv, s)) {
         vmrpc_sock_refresh(srv, s);
     } else if (filled && left < 0) {
         ask_for_left(s);

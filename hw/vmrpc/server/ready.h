@@ -41,6 +41,14 @@ VMRPC_LOCKED void vmrpc_ready_received(VmrpcServer *srv, VmrpcSock *s,
                                        uint32_t news, size_t room, ssize_t n,
                                        int left, int flags);
 
+/* Is it likely that RECVMSG would find nothing? */
+VMRPC_LOCKED bool vmrpc_ready_lacks_input(const VmrpcServer *srv,
+                                          const VmrpcSock *s);
+
+/* A poll(2) for all that VMRPC_READY_ALL has found @revents. */
+VMRPC_LOCKED void vmrpc_ready_polled(const VmrpcServer *srv, VmrpcSock *s,
+                                     short revents);
+
 /* The guest has set an option of the host socket of @s. */
 VMRPC_LOCKED void vmrpc_ready_option(VmrpcSock *s, int level, int name,
                                      const void *value, uint32_t len);

@@ -80,6 +80,9 @@
 /* Events taken in one vmrpc_server_process(). */
 #define EPOLL_BATCH             64
 
+/* A stream that is connecting has none of these. */
+#define POLL_ALL                (POLLIN | POLLPRI | POLLOUT | POLLRDHUP)
+
 /* A call that waits asks may_go_on() at this interval. */
 #define WAIT_SLICE_US           100
 
@@ -297,7 +300,7 @@ static short waits_for(const VmrpcCall *call, int ret)
 {
     switch (call->op) {
     case VMRPC_CONNECT:
-        return ret == -EINPROGRESS ? POLLOUT : 0;
+        return ret == -EINPROGRESS ? POLL_ALL : 0;
     case VMRPC_RECVMSG:
     case VMRPC_ACCEPT:
         return ret == -EAGAIN ? POLLIN | POLLRDHUP : 0;
@@ -306,6 +309,19 @@ static short waits_for(const VmrpcCall *call, int ret)
     default:
         return 0;
     }
+}
+
+/* The same before it is executed; 0 if it is executed first. */
+static VMRPC_LOCKED short waits_first_for(const VmrpcServer *srv,
+                                          const VmrpcSock *s,
+                                          const VmrpcCall *call)
+{
+    /* A nearly full send buffer would take only a small piece. */
+    if (call->op == VMRPC_SENDMSG) {
+        return POLLOUT;
+    }
+    return call->op == VMRPC_RECVMSG && !call->arg[0] &&
+           vmrpc_ready_lacks_input(srv, s) ? POLLIN | POLLRDHUP : 0;
 }
 
 /* Is @op executed again after it has waited? */
@@ -362,7 +378,9 @@ static VMRPC_LOCKED bool wait_ready(VmrpcServer *srv, VmrpcSock *s,
         return false;
     }
     vmrpc_ready_end_wait(s);
-    if (!ready || !is_retried(call->op)) {
+    if (events == POLL_ALL) {
+        vmrpc_ready_polled(srv, s, pfd.revents);
+    } else if (!ready || !is_retried(call->op)) {
         vmrpc_sock_refresh(srv, s);
     }
     /* An edge event is for other tasks than the one that waited. */
@@ -380,9 +398,9 @@ static VMRPC_LOCKED int execute_waiting(VmrpcServer *srv, VmrpcCall *call)
     short events;
     int ret;
 
-    /* Wait first: a nearly full send buffer would take only a small piece. */
-    if (s && call->op == VMRPC_SENDMSG) {
-        return wait_ready(srv, s, call, POLLOUT)
+    events = s ? waits_first_for(srv, s, call) : 0;
+    if (events) {
+        return wait_ready(srv, s, call, events)
                ? vmrpc_call_execute(srv, call) : -EAGAIN;
     }
     ret = vmrpc_call_execute(srv, call);

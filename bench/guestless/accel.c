@@ -20,14 +20,19 @@
  * in the vCPU's thread, which is the same system call.  An interrupt that does
  * not come from the vCPU's thread passes the main loop, which costs more.
  *
- * An interrupt is an MSI to a page of ours.  Its handler counts it and wakes
- * the vCPU.
+ * An interrupt is an MSI to a page of ours.  Its handler writes to an eventfd,
+ * which the vCPU waits for.
  *
- *     -accel guestless,script=FILE
+ *     -accel guestless,script=FILE    makes socket calls: loads.c
+ *     -accel guestless,tap=FD         carries frames to a tap: net.c
  */
 #include "qemu/osdep.h"
 
+#include <sys/eventfd.h>
+
 #include "bench/guestless/machine.h"
+#include "bench/guestless/net.h"
+#include "bench/guestless/sockets.h"
 #include "hw/core/cpu.h"
 #include "hw/pci/pci.h"
 #include "qapi/error.h"
@@ -51,12 +56,11 @@
 
 static struct Guestless {
     char *script;
+    int tap;
     MemoryRegion doorbell;
     uint64_t used;              /* of the memory, from its start */
-    QemuMutex lock;
-    QemuCond raised;
-    unsigned pending[GUESTLESS_VECTORS];
-} machine;
+    int interrupt_fd;
+} machine = { .tap = -1 };
 static bool allowed;
 
 /* --- what the program has of the machine ---------------------------------- */
@@ -135,24 +139,9 @@ uint64_t guestless_msi_address(void)
     return DOORBELL;
 }
 
-uint32_t guestless_msi_data(unsigned vector)
+int guestless_interrupt_fd(void)
 {
-    return vector;
-}
-
-bool guestless_wait(unsigned vector, int timeout_ms)
-{
-    bool was;
-
-    qemu_mutex_lock(&machine.lock);
-    while (!machine.pending[vector] &&
-           qemu_cond_timedwait(&machine.raised, &machine.lock, timeout_ms)) {
-        /* another vector's */
-    }
-    was = machine.pending[vector];
-    machine.pending[vector] = 0;
-    qemu_mutex_unlock(&machine.lock);
-    return was;
+    return machine.interrupt_fd;
 }
 
 /* --- interrupts ------------------------------------------------------------ */
@@ -162,15 +151,10 @@ static uint64_t doorbell_read(void *opaque, hwaddr addr, unsigned size)
     return 0;
 }
 
-static void doorbell_write(void *opaque, hwaddr addr, uint64_t vector,
+static void doorbell_write(void *opaque, hwaddr addr, uint64_t value,
                            unsigned size)
 {
-    if (vector < GUESTLESS_VECTORS) {
-        qemu_mutex_lock(&machine.lock);
-        machine.pending[vector]++;
-        qemu_cond_signal(&machine.raised);
-        qemu_mutex_unlock(&machine.lock);
-    }
+    eventfd_write(machine.interrupt_fd, 1);
 }
 
 static const MemoryRegionOps doorbell_ops = {
@@ -183,13 +167,22 @@ static const MemoryRegionOps doorbell_ops = {
 
 static void run_program(void)
 {
+    static const GuestlessPath paths[] = {
+        { "native", guestless_native },
+        { "vmrpc", guestless_vmrpc },
+    };
+
     memory_region_init_io(&machine.doorbell, NULL, &doorbell_ops, NULL,
                           "guestless-doorbell", 4 * KiB);
     memory_region_add_subregion_overlap(get_system_memory(), DOORBELL,
                                         &machine.doorbell, 1);
     machine.used = HEAP;
     bql_unlock();
-    guestless_run(machine.script);
+    if (machine.tap >= 0) {
+        guestless_net(machine.tap);
+    } else {
+        guestless_run(machine.script, paths, G_N_ELEMENTS(paths));
+    }
     bql_lock();
     qemu_system_shutdown_request(SHUTDOWN_CAUSE_GUEST_SHUTDOWN);
 }
@@ -245,15 +238,26 @@ static void set_script(Object *obj, const char *value, Error **errp)
     machine.script = g_strdup(value);
 }
 
+static void set_tap(Object *obj, const char *value, Error **errp)
+{
+    uint64_t fd;
+
+    if (!g_ascii_string_to_unsigned(value, 10, 0, INT_MAX, &fd, NULL) ||
+        fcntl(fd, F_GETFD) < 0) {
+        error_setg(errp, "tap=%s is not an open file descriptor", value);
+        return;
+    }
+    machine.tap = fd;
+}
+
 static int init_machine(ACCEL_INIT_ARGUMENTS)
 {
-    if (!machine.script) {
-        error_report("-accel guestless needs script=FILE");
+    if (!machine.script == (machine.tap < 0)) {
+        error_report("-accel guestless needs script=FILE or tap=FD");
         return -EINVAL;
     }
-    qemu_mutex_init(&machine.lock);
-    qemu_cond_init(&machine.raised);
-    return 0;
+    machine.interrupt_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return machine.interrupt_fd < 0 ? -errno : 0;
 }
 
 static void accel_class_init(ObjectClass *oc, QomClassData *data)
@@ -264,6 +268,7 @@ static void accel_class_init(ObjectClass *oc, QomClassData *data)
     ac->init_machine = init_machine;
     ac->allowed = &allowed;
     object_class_property_add_str(oc, "script", NULL, set_script);
+    object_class_property_add_str(oc, "tap", NULL, set_tap);
 }
 
 static void ops_class_init(ObjectClass *oc, QomClassData *data)

@@ -6,7 +6,7 @@
  *
  *     PATH LOAD SIZE COUNT PORT ADDRESS
  *
- * PATH is "native" (ADDRESS is IPv6) or "vmrpc" (IPv4).  LOAD is
+ * PATH is "native" (ADDRESS is IPv6), or "vmrpc" (IPv4) in QEMU.  LOAD is
  *
  *     send       COUNT calls of SIZE octets to a peer that discards them
  *     receive    calls until COUNT times SIZE octets have come from a peer that
@@ -20,14 +20,16 @@
  * "calls" are those of the program.  A tenth of COUNT runs before the clock
  * starts.
  */
-#include "qemu/osdep.h"
-
-#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
 #include "bench/guestless/sockets.h"
-#include "qemu/timer.h"
+
+#define NS_PER_SECOND   INT64_C(1000000000)
+#define PATHS_MAX       4
 
 typedef struct Line {
     char path[16], load[16], address[INET6_ADDRSTRLEN];
@@ -57,7 +59,7 @@ void guestless_measured(LoadFunc *func, Run *run, unsigned long count);
 
 static int64_t ns(const struct timeval *tv)
 {
-    return tv->tv_sec * NANOSECONDS_PER_SECOND + tv->tv_usec * 1000;
+    return tv->tv_sec * NS_PER_SECOND + tv->tv_usec * 1000;
 }
 
 static Spent spent(void)
@@ -69,7 +71,7 @@ static Spent spent(void)
     getrusage(RUSAGE_SELF, &all);
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (Spent) {
-        now.tv_sec * NANOSECONDS_PER_SECOND + now.tv_nsec,
+        now.tv_sec * NS_PER_SECOND + now.tv_nsec,
         ns(&own.ru_utime), ns(&own.ru_stime),
         ns(&all.ru_utime), ns(&all.ru_stime),
     };
@@ -159,24 +161,18 @@ static const struct {
     { "connect", 0, load_connect },
 };
 
-/* The sockets of a path: a device is started once, as the first line has it. */
-static const GuestlessSockets *sockets_of(const Line *line)
+/* A path is started once, with the address of its first line. */
+static const GuestlessSockets *sockets_of(const Line *line,
+                                          const GuestlessPath *path,
+                                          unsigned num)
 {
-    static const GuestlessSockets *native, *vmrpc;
-    struct in6_addr to6;
-    struct in_addr to;
+    static const GuestlessSockets *started[PATHS_MAX];
 
-    if (!strcmp(line->path, "native")) {
-        if (!native && inet_pton(AF_INET6, line->address, &to6) == 1) {
-            native = guestless_native(&to6);
+    for (unsigned i = 0; i < num; i++) {
+        if (!strcmp(line->path, path[i].name)) {
+            started[i] = started[i] ?: path[i].start(line->address);
+            return started[i];
         }
-        return native;
-    }
-    if (!strcmp(line->path, "vmrpc")) {
-        if (!vmrpc && inet_pton(AF_INET, line->address, &to) == 1) {
-            vmrpc = guestless_vmrpc(to);
-        }
-        return vmrpc;
     }
     return NULL;
 }
@@ -203,10 +199,10 @@ static void report(const Run *run, const Spent *from, const Spent *to)
     fflush(stdout);
 }
 
-static void run_line(const Line *line)
+static void run_line(const Line *line, const GuestlessPath *path, unsigned num)
 {
     Run run = { .line = line, .port = htons(line->port),
-                .sockets = sockets_of(line) };
+                .sockets = sockets_of(line, path, num) };
     Spent from, to;
     unsigned i = 0;
 
@@ -231,7 +227,7 @@ static void run_line(const Line *line)
     report(&run, &from, &to);
 }
 
-void guestless_run(const char *script)
+void guestless_run(const char *script, const GuestlessPath *path, unsigned num)
 {
     g_autofree char *text = NULL;
     g_auto(GStrv) line = NULL;
@@ -252,6 +248,6 @@ void guestless_run(const char *script)
             guestless_fail("%s, line %u: not PATH LOAD SIZE COUNT PORT "
                            "ADDRESS: %s", script, i + 1, line[i]);
         }
-        run_line(&now);
+        run_line(&now, path, num);
     }
 }

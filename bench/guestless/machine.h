@@ -5,12 +5,10 @@
 #ifndef GUESTLESS_MACHINE_H
 #define GUESTLESS_MACHINE_H
 
+#include <glib.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Interrupt vectors of all devices together. */
-#define GUESTLESS_VECTORS 64
 
 /*
  * Takes @size octets of the machine's memory, cleared and aligned to a page.
@@ -28,22 +26,11 @@ uint32_t guestless_config_read(unsigned devfn, unsigned offset, unsigned size);
 void guestless_config_write(unsigned devfn, unsigned offset, unsigned size,
                             uint32_t value);
 
-/* The address and the data of the MSI that raises @vector. */
+/* Where the MSI of each vector of each device goes. */
 uint64_t guestless_msi_address(void);
-uint32_t guestless_msi_data(unsigned vector);
 
-/*
- * Halts the vCPU until @vector has been raised since the last call, or for
- * @timeout_ms milliseconds.  Returns false after the timeout.
- */
-bool guestless_wait(unsigned vector, int timeout_ms);
-
-/*
- * The program: runs the loads that @script (a file) lists, one line each, and
- * writes a line of JSON about each to standard output.  Exits QEMU if one
- * cannot run.  loads.c describes the lines.
- */
-void guestless_run(const char *script);
+/* An eventfd(2), not blocking, that becomes readable with an interrupt. */
+int guestless_interrupt_fd(void);
 
 /* Prints what is wrong and exits QEMU. */
 G_NORETURN void guestless_fail(const char *format, ...) G_GNUC_PRINTF(1, 2);

@@ -2,8 +2,8 @@
 /*
  * guestless: sockets by system calls, the limit of what a VMM can reach
  */
-#include "qemu/osdep.h"
-
+#include <arpa/inet.h>
+#include <errno.h>
 #include <unistd.h>
 
 #include "bench/guestless/sockets.h"
@@ -42,7 +42,7 @@ static void native_close(int sock)
     close(sock);
 }
 
-const GuestlessSockets *guestless_native(const struct in6_addr *to)
+const GuestlessSockets *guestless_native(const char *address)
 {
     static const GuestlessSockets sockets = {
         "native", native_open, native_connect, native_send, native_receive,
@@ -50,7 +50,9 @@ const GuestlessSockets *guestless_native(const struct in6_addr *to)
     };
     uint64_t gpa;
 
-    peer.sin6_addr = *to;
+    if (inet_pton(AF_INET6, address, &peer.sin6_addr) != 1) {
+        return NULL;
+    }
     data = guestless_alloc(GUESTLESS_DATA, &gpa);
     return &sockets;
 }

@@ -26,8 +26,21 @@ typedef struct GuestlessSockets {
 /* The memory of the program that the calls send from and receive into. */
 #define GUESTLESS_DATA (1u << 20)
 
-/* @to: where connect() leads, but for the port */
-const GuestlessSockets *guestless_native(const struct in6_addr *to);
-const GuestlessSockets *guestless_vmrpc(struct in_addr to);
+/* A way to sockets, for the first word of a script's lines. */
+typedef struct GuestlessPath {
+    const char *name;
+    /* @address: where connect() leads; returns NULL if it is not one */
+    const GuestlessSockets *(*start)(const char *address);
+} GuestlessPath;
+
+const GuestlessSockets *guestless_native(const char *address);
+const GuestlessSockets *guestless_vmrpc(const char *address);
+
+/*
+ * Runs the loads that @script (a file) lists, one line each, over @num paths,
+ * and writes a line of JSON about each to standard output.  Ends the program if
+ * one cannot run.  loads.c describes the lines.
+ */
+void guestless_run(const char *script, const GuestlessPath *path, unsigned num);
 
 #endif /* GUESTLESS_SOCKETS_H */

@@ -48,8 +48,7 @@ static uint64_t cap_address(unsigned devfn, unsigned cap)
            guestless_config_read(devfn, cap + VIRTIO_PCI_CAP_OFFSET, 4);
 }
 
-/* Every vector of the device raises the guest's vector from @first on. */
-static void start_msix(unsigned devfn, unsigned cap, unsigned first)
+static void start_msix(unsigned devfn, unsigned cap)
 {
     uint16_t flags = guestless_config_read(devfn, cap + PCI_MSIX_FLAGS, 2);
     uint32_t place = guestless_config_read(devfn, cap + PCI_MSIX_TABLE, 4);
@@ -61,8 +60,6 @@ static void start_msix(unsigned devfn, unsigned cap, unsigned first)
 
         guestless_write(entry + PCI_MSIX_ENTRY_LOWER_ADDR, 4,
                         guestless_msi_address());
-        guestless_write(entry + PCI_MSIX_ENTRY_DATA, 4,
-                        guestless_msi_data(first + i));
         guestless_write(entry + PCI_MSIX_ENTRY_VECTOR_CTRL, 4, 0);
     }
     guestless_config_write(devfn, cap + PCI_MSIX_FLAGS, 2,
@@ -81,7 +78,7 @@ static void read_caps(GuestlessDevice *dev)
         unsigned id = guestless_config_read(devfn, cap, 1);
 
         if (id == PCI_CAP_ID_MSIX) {
-            start_msix(devfn, cap, dev->vector);
+            start_msix(devfn, cap);
         } else if (id == PCI_CAP_ID_VNDR) {
             switch (guestless_config_read(devfn, cap + VIRTIO_PCI_CAP_CFG_TYPE,
                                           1)) {
@@ -152,7 +149,6 @@ static void start_ring(GuestlessDevice *dev, unsigned index)
     guestless_write(common(dev, VIRTIO_PCI_COMMON_Q_SELECT), 2, index);
     *ring = (GuestlessRing) {
         .index = index,
-        .vector = dev->vector + 1 + index,
         .size = MIN(guestless_read(common(dev, VIRTIO_PCI_COMMON_Q_SIZE), 2),
                     GUESTLESS_RING),
         .doorbell = dev->notify + (uint64_t)dev->notify_step *
@@ -175,18 +171,18 @@ static void start_ring(GuestlessDevice *dev, unsigned index)
 }
 
 uint64_t guestless_device_start(GuestlessDevice *dev, unsigned id,
-                                uint64_t features, unsigned queues,
-                                unsigned vector)
+                                uint64_t features, unsigned queues)
 {
-    uint64_t needs = 1ull << VIRTIO_F_VERSION_1 | 1ull << VIRTIO_RING_F_EVENT_IDX;
+    uint64_t needs = 1ull << VIRTIO_F_VERSION_1;
     unsigned status = VIRTIO_CONFIG_S_ACKNOWLEDGE | VIRTIO_CONFIG_S_DRIVER;
 
-    *dev = (GuestlessDevice) { .vector = vector };
+    *dev = (GuestlessDevice) { };
     find(dev, id);
     read_caps(dev);
     guestless_write(common(dev, VIRTIO_PCI_COMMON_STATUS), 1, 0);
     guestless_write(common(dev, VIRTIO_PCI_COMMON_STATUS), 1, status);
-    features = take_features(dev, features | needs);
+    features = take_features(dev, features | needs |
+                             1ull << VIRTIO_RING_F_EVENT_IDX);
     status |= VIRTIO_CONFIG_S_FEATURES_OK;
     guestless_write(common(dev, VIRTIO_PCI_COMMON_STATUS), 1, status);
     if ((features & needs) != needs ||
@@ -195,6 +191,7 @@ uint64_t guestless_device_start(GuestlessDevice *dev, unsigned id,
     }
     for (unsigned i = 0; i < queues; i++) {
         start_ring(dev, i);
+        dev->ring[i].event_idx = features >> VIRTIO_RING_F_EVENT_IDX & 1;
     }
     guestless_write(common(dev, VIRTIO_PCI_COMMON_STATUS), 1,
                     status | VIRTIO_CONFIG_S_DRIVER_OK);
@@ -231,11 +228,18 @@ bool guestless_ring_add(GuestlessRing *ring, const GuestlessPart *part,
 bool guestless_ring_kick(GuestlessRing *ring)
 {
     uint16_t old = ring->kicked, event;
+    bool wanted;
 
     ring->kicked = ring->vring.avail->idx;
     smp_mb();
-    event = qatomic_read((uint16_t *)&vring_avail_event(&ring->vring));
-    if (!vring_need_event(event, ring->kicked, old)) {
+    if (ring->event_idx) {
+        event = qatomic_read((uint16_t *)&vring_avail_event(&ring->vring));
+        wanted = vring_need_event(event, ring->kicked, old);
+    } else {
+        wanted = !(qatomic_read(&ring->vring.used->flags) &
+                   VRING_USED_F_NO_NOTIFY);
+    }
+    if (!wanted) {
         return false;
     }
     guestless_write(ring->doorbell, 2, ring->index);
@@ -266,6 +270,7 @@ void *guestless_ring_take(GuestlessRing *ring, uint32_t *len)
 
 bool guestless_ring_arm(GuestlessRing *ring)
 {
+    ring->vring.avail->flags = 0;
     vring_used_event(&ring->vring) = ring->used;
     smp_mb();
     return qatomic_read(&ring->vring.used->idx) == ring->used;
@@ -273,6 +278,7 @@ bool guestless_ring_arm(GuestlessRing *ring)
 
 void guestless_ring_disarm(GuestlessRing *ring)
 {
+    ring->vring.avail->flags = ring->event_idx ? 0 : VRING_AVAIL_F_NO_INTERRUPT;
     /* The entry before the next one: it has been used already. */
     vring_used_event(&ring->vring) = ring->used - 1;
 }

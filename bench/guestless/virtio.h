@@ -15,8 +15,8 @@
 typedef struct GuestlessRing {
     struct vring vring;
     uint64_t doorbell;
-    unsigned vector;
     uint16_t index;             /* of the queue */
+    bool event_idx;
     uint16_t size;
     uint16_t free, free_num;    /* a list of descriptors */
     uint16_t kicked;            /* avail->idx at the last kick */
@@ -28,7 +28,6 @@ typedef struct GuestlessDevice {
     unsigned devfn;
     uint64_t common, notify, config;    /* addresses in the guest */
     uint32_t notify_step;
-    unsigned vector;                    /* the first of the queues' */
     GuestlessRing ring[GUESTLESS_QUEUES];
 } GuestlessDevice;
 
@@ -43,11 +42,9 @@ typedef struct GuestlessPart {
  * Finds the device with the virtio @id on bus 0 and brings it to DRIVER_OK with
  * those of @features that it offers, and with @queues queues, at most
  * GUESTLESS_QUEUES.  Exits QEMU if there is none.  Returns the features.
- * @vector: of the first queue; the others follow
  */
 uint64_t guestless_device_start(GuestlessDevice *dev, unsigned id,
-                                uint64_t features, unsigned queues,
-                                unsigned vector);
+                                uint64_t features, unsigned queues);
 
 /*
  * Adds a chain of @num parts, those that the device reads first.  @cookie comes

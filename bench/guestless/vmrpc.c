@@ -10,6 +10,8 @@
  */
 #include "qemu/osdep.h"
 
+#include <arpa/inet.h>
+
 #include "bench/guestless/sockets.h"
 #include "bench/guestless/virtio.h"
 #include "vmmnet/vmrpc.h"
@@ -150,19 +152,21 @@ static void map(unsigned buffer, bool in)
     }
 }
 
-const GuestlessSockets *guestless_vmrpc(struct in_addr to)
+const GuestlessSockets *guestless_vmrpc(const char *address)
 {
     static const GuestlessSockets sockets = {
         "vmrpc", vmrpc_open, vmrpc_connect, vmrpc_send, vmrpc_receive,
         vmrpc_close,
     };
 
-    guest.to = to;
+    if (inet_pton(AF_INET, address, &guest.to) != 1) {
+        return NULL;
+    }
     guestless_device_start(&guest.dev, VIRTIO_ID_VMRPC,
                            1ull << VMRPC_F_TRANSLATE |
                            1ull << VMRPC_F_MOMENTS |
                            1ull << VMRPC_F_LONG_VALUES |
-                           1ull << VMRPC_F_INET6, 2, 0);
+                           1ull << VMRPC_F_INET6, 2);
     guest.req = guestless_alloc(sizeof(*guest.req), &guest.req_gpa);
     guest.resp = guestless_alloc(sizeof(*guest.resp), &guest.resp_gpa);
     guestless_alloc(GUESTLESS_DATA, &guest.data_gpa);

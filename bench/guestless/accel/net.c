@@ -15,8 +15,8 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 
-#include "bench/guestless/net.h"
-#include "bench/guestless/virtio.h"
+#include "bench/guestless/accel/net.h"
+#include "bench/guestless/accel/virtio.h"
 #include "net/tap-linux.h"
 #include "qemu/bswap.h"
 #include "standard-headers/linux/virtio_net.h"
@@ -83,7 +83,7 @@ static void start(void)
         taken |= features >> offloads[i].feature & 1 ? offloads[i].offload : 0;
     }
     if (ioctl(nic.tap, TUNSETOFFLOAD, taken) < 0) {
-        guestless_fail("tap: TUNSETOFFLOAD %#x: %s", taken, strerror(errno));
+        guestless_fail("tap: TUNSETOFFLOAD 0x%x: %s", taken, strerror(errno));
     }
     for (unsigned i = 0; i < GUESTLESS_RING; i++) {
         Buffer *buffer = buffer_new();

@@ -12,8 +12,8 @@
 
 #include <arpa/inet.h>
 
-#include "bench/guestless/sockets.h"
-#include "bench/guestless/virtio.h"
+#include "bench/guestless/loads/sockets.h"
+#include "bench/guestless/accel/virtio.h"
 #include "vmmnet/vmrpc.h"
 
 /* As BUFFER_MIN of guest-linux/vmrpc/data/buffer.c */

@@ -26,7 +26,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "bench/guestless/sockets.h"
+#include "bench/guestless/loads/sockets.h"
 
 #define NS_PER_SECOND   INT64_C(1000000000)
 #define PATHS_MAX       4
@@ -53,9 +53,6 @@ typedef struct Run {
 
 /* Does the load @count times. */
 typedef void LoadFunc(Run *run, unsigned long count);
-
-/* Not static: its name is to be found. */
-void guestless_measured(LoadFunc *func, Run *run, unsigned long count);
 
 static int64_t ns(const struct timeval *tv)
 {
@@ -177,9 +174,9 @@ static const GuestlessSockets *sockets_of(const Line *line,
     return NULL;
 }
 
-/* What is measured.  Callgrind counts in this function (__init__.py). */
-__attribute__((noinline)) void guestless_measured(LoadFunc *func, Run *run,
-                                                  unsigned long count)
+/* What is measured: callgrind counts in the function of this name. */
+static __attribute__((noinline))
+void guestless_measured(LoadFunc *func, Run *run, unsigned long count)
 {
     func(run, count);
 }

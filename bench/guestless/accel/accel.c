@@ -30,9 +30,9 @@
 
 #include <sys/eventfd.h>
 
-#include "bench/guestless/machine.h"
-#include "bench/guestless/net.h"
-#include "bench/guestless/sockets.h"
+#include "bench/guestless/loads/machine.h"
+#include "bench/guestless/accel/net.h"
+#include "bench/guestless/loads/sockets.h"
 #include "hw/core/cpu.h"
 #include "hw/pci/pci.h"
 #include "qapi/error.h"

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "bench/guestless/sockets.h"
+#include "bench/guestless/loads/sockets.h"
 
 static struct sockaddr_in6 peer = { .sin6_family = AF_INET6 };
 static uint8_t *data;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/guestless/sockets.h"
+#include "bench/guestless/loads/sockets.h"
 
 void *guestless_alloc(size_t size, uint64_t *gpa)
 {

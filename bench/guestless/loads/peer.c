@@ -10,7 +10,6 @@
  * port, and one for each connection of the first three.  Writes "ready" when
  * it listens.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -7,7 +7,7 @@
  */
 #include "qemu/osdep.h"
 
-#include "bench/guestless/virtio.h"
+#include "bench/guestless/accel/virtio.h"
 #include "qemu/atomic.h"
 #include "qemu/bswap.h"
 #include <linux/pci_regs.h>
@@ -187,7 +187,7 @@ uint64_t guestless_device_start(GuestlessDevice *dev, unsigned id,
     guestless_write(common(dev, VIRTIO_PCI_COMMON_STATUS), 1, status);
     if ((features & needs) != needs ||
         guestless_read(common(dev, VIRTIO_PCI_COMMON_STATUS), 1) != status) {
-        guestless_fail("device %u refuses features %#" PRIx64, id, features);
+        guestless_fail("device %u refuses features 0x%" PRIx64, id, features);
     }
     for (unsigned i = 0; i < queues; i++) {
         start_ring(dev, i);
@@ -231,7 +231,7 @@ bool guestless_ring_kick(GuestlessRing *ring)
     bool wanted;
 
     ring->kicked = ring->vring.avail->idx;
-    smp_mb();
+    smp_mb();   /* the entries before the device's wish for a kick */
     if (ring->event_idx) {
         event = qatomic_read((uint16_t *)&vring_avail_event(&ring->vring));
         wanted = vring_need_event(event, ring->kicked, old);
@@ -272,7 +272,7 @@ bool guestless_ring_arm(GuestlessRing *ring)
 {
     ring->vring.avail->flags = 0;
     vring_used_event(&ring->vring) = ring->used;
-    smp_mb();
+    smp_mb();   /* our wish for an interrupt before the device's entries */
     return qatomic_read(&ring->vring.used->idx) == ring->used;
 }
 

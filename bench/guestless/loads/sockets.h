@@ -8,7 +8,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "bench/guestless/machine.h"
+#include "bench/guestless/loads/machine.h"
 
 /*
  * Calls that wait, as those of a program with default sockets.  They return

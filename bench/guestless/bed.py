@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""QEMUs without a guest, and what runs a load over each.
+
+    sockets   QEMU's vCPU makes the socket calls; the peer is behind a veth of the host:
+
+                  QEMU -- [ host ] ===veth=== peer
+
+    NICs      QEMU's vCPU is a driver of virtio-net, and a namespace is the guest above it, in which
+              a program makes the same calls natively:
+
+                  program -- [ guest ] -- tap -- QEMU -- tap -- [ host ] ===veth=== peer
+                                                 QEMU -- vhost-user -- passt in [ host ]
+
+Of a NIC, what the VMM spends is what QEMU's other threads spend and, with vhost-user, passt alone:
+with KVM an eventfd carries its interrupts without QEMU's main loop.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import struct
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path as File
+
+from lab.base import process, tools, wait
+from lab.base.net import Namespace, Network
+from lab.guest import qemu
+from vmmnet.hostvlan.table.entry import Entry
+from vmmnet.hostvlan.table.table import Table
+
+_SOURCES = File(__file__).parent / "loads"
+#: A prefix of NAT64: the peer's address is the one that stands for PEER4.
+_PREFIX = "2001:db8:64::"
+_OWN, _PEER, _PEER4 = f"{_PREFIX}1", f"{_PREFIX}c000:202", "192.0.2.2"
+_BEHIND = "2001:db8:2::"
+_PORT = 7000
+_MAC = "52:54:00:12:34:56"
+NATIVE, VMRPC = "native", "vmrpc"
+VIRTIO_NET, STAGE, HOSTVLAN, CVSW, PASST = "virtio-net", "stage", "hostvlan", "cvsw", "passt"
+#: Entries of HostVLAN's table, the worst case of the paper.
+_ENTRIES = 8192
+_LNID = 7
+#: Seconds: a load that takes longer has hung; QEMU's end.
+_LIMIT, _END = 300, 10
+_TUNSETIFF, _TUNSETVNETHDRSZ = 0x400454CA, 0x400454D8
+_IFF_TAP, _IFF_NO_PI, _IFF_VNET_HDR = 0x2, 0x1000, 0x4000
+_VNET_HEADER = 12
+
+
+@dataclass(frozen=True)
+class Load:
+    """A load of loads.c: its size in octets, how often it runs, and the peer's port."""
+
+    kind: str
+    size: int
+    count: int
+    port: int
+    title: str
+
+    @property
+    def name(self) -> str:
+        """The name in tables and on the command line."""
+        return f"{self.kind}-{self.size}" if self.size else self.kind
+
+    def line(self, path: str, count: int | None = None) -> str:
+        """The line of a script; ``count`` other than the load's own."""
+        to = _PEER4 if path == VMRPC else _PEER
+        return f"{path} {self.kind} {self.size} {count or self.count} {_PORT + self.port} {to}\n"
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The peer, and the program that makes a script's calls natively."""
+
+    peer: File
+    native: File
+
+
+def build(folder: File) -> Programs:
+    """Compile both."""
+    glib = tools.run(["pkg-config", "--cflags", "--libs", "glib-2.0"]).split()
+    options = ["-std=gnu11", "-D_GNU_SOURCE", "-O2", "-pthread", "-Wall", "-Wextra", "-Werror"]
+    options.append(f"-I{_SOURCES.parents[2]}")
+    programs = Programs(folder / "guestless-peer", folder / "guestless-native")
+    tools.run(["gcc", *options, "-o", programs.peer, _SOURCES / "peer.c"])
+    own = [_SOURCES / name for name in ("main.c", "loads.c", "native.c")]
+    tools.run(["gcc", *options, "-o", programs.native, *own, *glib])
+    return programs
+
+
+@contextlib.contextmanager
+def _hosts(folder: File, programs: Programs) -> Iterator[tuple[Network, Namespace, Namespace]]:
+    """A host, and the peer outside at the other end of a veth."""
+    with Network() as network:
+        host, outside = network.namespace("host"), network.namespace("outside")
+        ours, theirs = ([f"{address}/96"] for address in (_OWN, _PEER))
+        network.connect(host, outside, ours, theirs)
+        ready = folder / "ready"
+        with ready.open("wb") as out:
+            outside.popen([programs.peer, str(_PORT)], stdout=out)
+        wait.until(lambda: ready.read_text() == "ready\n", "the peer")
+        yield network, host, outside
+
+
+def _machine(accelerator: str) -> list[str | File]:
+    words = ["-accel", f"guestless,{accelerator}", "-name", "guestless,debug-threads=on"]
+    words += ["-machine", "q35", "-nodefaults", "-display", "none", "-no-user-config"]
+    return [qemu.binary(), *words, *qemu.firmware_options()]
+
+
+# --- sockets ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sockets:
+    """The host of the QEMU whose vCPU makes socket calls."""
+
+    host: Namespace
+    folder: File
+
+    def run(self, script: str, around: Sequence[str | File] = ()) -> str:
+        """Run a script; return what QEMU writes.  ``around``: a program that runs QEMU."""
+        path = self.folder / "script"
+        path.write_text(script)
+        device = f"virtio-vmrpc-pci,address6={_OWN},nat64-prefix={_PREFIX}/96"
+        words = [*_machine(f"script={path}"), "-m", "64", "-device", device]
+        return self.host.run([*around, *words], timeout=_LIMIT).stdout
+
+    def measure(self, path: str, load: Load) -> float:
+        """Nanoseconds of processor time of a unit, of all of QEMU's threads."""
+        found = json.loads(self.run(load.line(path)))
+        spent = ("user_ns", "system_ns", "others_user_ns", "others_system_ns")
+        return float(sum(found[name] for name in spent)) / float(found["count"])
+
+
+@contextlib.contextmanager
+def sockets(folder: File, programs: Programs) -> Iterator[Sockets]:
+    """The host for NATIVE and VMRPC."""
+    folder.mkdir()
+    with _hosts(folder, programs) as (_, host, _outside):
+        yield Sockets(host, folder)
+
+
+# --- NICs --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Nic:
+    """A NIC, the namespace that is its guest, and the processes whose time counts."""
+
+    guest: Namespace
+    outside: Namespace
+    programs: Programs
+    folder: File
+    spent: Callable[[], int]
+
+    def measure(self, load: Load) -> float:
+        """Nanoseconds of the VMM's processor time of a unit; of a datagram that arrived."""
+        path = self.folder / "script"
+        path.write_text(load.line(NATIVE))
+        arrived, before = self._arrived(), self.spent()
+        self.guest.run([self.programs.native, path], timeout=_LIMIT)
+        units = self._arrived() - arrived if load.kind == "datagrams" else load.count * 1.1
+        return (self.spent() - before) / units
+
+    def _arrived(self) -> int:
+        text = self.outside.run(["cat", "/proc/net/snmp6"]).stdout
+        found = re.search(r"^Ip6InReceives\s+(\d+)$", text, re.M)
+        assert found is not None
+        return int(found[1])
+
+
+def _time(pid: int, but: str = "") -> int:
+    """Nanoseconds that a process's threads have run, but those whose name begins with ``but``."""
+    total = 0
+    for thread in File(f"/proc/{pid}/task").iterdir():
+        if not but or not (thread / "comm").read_text().startswith(but):
+            total += int((thread / "schedstat").read_text().split()[0])
+    return total
+
+
+def _tap(guest: Namespace) -> int:
+    """The guest's NIC, as a descriptor."""
+    with guest.entered():
+        tap = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+        flags = _IFF_TAP | _IFF_NO_PI | _IFF_VNET_HDR
+        fcntl.ioctl(tap, _TUNSETIFF, struct.pack("16sH", b"eth0", flags))
+        fcntl.ioctl(tap, _TUNSETVNETHDRSZ, struct.pack("i", _VNET_HEADER))
+    guest.ip("link", "set", "eth0", "address", _MAC, "up")
+    return tap
+
+
+def _behind_tap(kind: str, host: Namespace, outside: Namespace, folder: File) -> list[str]:
+    """QEMU's NIC on a routed tap of the host, behind what there is of ours."""
+    tap = host.tap("tap0")
+    tap.add_address(f"{_BEHIND}1/64")
+    host.sysctl({"net.ipv6.conf.all.forwarding": 1})
+    outside.route(f"{_BEHIND}/64", _OWN)
+    words = ["-netdev", "tap,id=tap0,ifname=tap0,script=no,downscript=no,vhost=off"]
+    top, device = "tap0", "virtio-net-pci"
+    if kind == STAGE:
+        top, words = "st0", [*words, "-netdev", "stage,id=st0,netdev=tap0"]
+    elif kind == HOSTVLAN:
+        table = folder / "table"
+        numbers = [int(mac.replace(":", ""), 16) for mac in (_MAC, tap.mac)]
+        numbers += range(0x020000000000, 0x020000000000 + _ENTRIES - len(numbers))
+        with Table.change(table) as change:
+            change.replace(Entry(number, (_LNID,)) for number in numbers)
+        top, words = "hv0", [*words, "-netdev", f"hostvlan,id=hv0,netdev=tap0,table={table}"]
+    elif kind == CVSW:
+        device = "virtio-net-cvsw-pci"
+    words += ["-device", f"{device},netdev={top},mac={_MAC},disable-legacy=on", "-m", "128"]
+    return words
+
+
+def _behind_passt(host: Namespace, folder: File) -> tuple[list[str], int]:
+    """QEMU's NIC on vhost-user, and passt's pid."""
+    host.route("default", _PEER)
+    path = folder / "passt"
+    # passt drops its privileges before it makes the socket.
+    folder.chmod(0o777)
+    words = ["passt", "--foreground", "--stderr", "--no-map-gw", "--vhost-user"]
+    child = host.popen([*words, "--socket", str(path)], stderr=subprocess.DEVNULL)
+    wait.until(path.exists, "passt's socket")
+    words = ["-m", "128", "-object", "memory-backend-memfd,id=ram,size=128M,share=on"]
+    words += ["-machine", "memory-backend=ram", "-chardev", f"socket,id=passt,path={path}"]
+    words += ["-netdev", "vhost-user,id=net0,chardev=passt"]
+    return [
+        *words,
+        "-device",
+        f"virtio-net-pci,netdev=net0,mac={_MAC},disable-legacy=on",
+    ], child.pid
+
+
+@contextlib.contextmanager
+def nic(kind: str, folder: File, programs: Programs) -> Iterator[Nic]:
+    """A QEMU with a NIC of this kind."""
+    folder.mkdir()
+    with _hosts(folder, programs) as (network, host, outside):
+        guest = network.namespace("guest")
+        tap = _tap(guest)
+        passt = 0
+        if kind == PASST:
+            words, passt = _behind_passt(host, folder)
+            guest.ip("link", "set", "eth0", "mtu", "65520")
+            guest.ip("address", "add", f"{_OWN}/96", "dev", "eth0", "nodad")
+            # What passt's socket does not take it drops: with the kernel's default of 4 MiB a
+            # guest that is faster than the socket waits for its own retransmissions.
+            guest.sysctl({"net.ipv4.tcp_wmem": "4096 16384 262144"})
+        else:
+            words = _behind_tap(kind, host, outside, folder)
+            guest.ip("address", "add", f"{_BEHIND}2/64", "dev", "eth0", "nodad")
+            guest.ip("-6", "route", "add", "default", "via", f"{_BEHIND}1")
+        # The machine ends with its standard input.
+        with contextlib.ExitStack() as stack:
+            reader, writer = os.pipe()
+            child = process.start(
+                [*_machine(f"tap={tap}"), *words], netns=host.netns, pass_fds=[tap], stdin=reader
+            )
+            stack.callback(process.stop, child)
+            stack.callback(child.wait, _END)
+            stack.callback(os.close, writer)
+            os.close(reader)
+            os.close(tap)
+            carries = Load("echo", 1, 1, 2, "").line(NATIVE)
+            (folder / "script").write_text(carries)
+            probe = [programs.native, folder / "script"]
+            wait.until(lambda: not guest.run(probe, check=False).returncode, f"{kind}'s NIC")
+            spent = (lambda: _time(passt)) if passt else (lambda: _time(child.pid, but="CPU "))
+            yield Nic(guest, outside, programs, folder, spent)

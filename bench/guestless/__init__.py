@@ -54,10 +54,12 @@ _LOADS = (
     Load("echo", 1, 10000, 2, "TCP round trip of 1 octet"),
     Load("datagrams", 64, 50000, 0, "UDP datagram of 64 octets, sent"),
     Load("datagrams", 1400, 50000, 0, "UDP datagram of 1,400 octets, sent"),
+    Load("segments", 1400, 5000, 0, "32 UDP datagrams of 1,400 octets by UDP_SEGMENT, sent"),
     Load("connect", 0, 3000, 3, "TCP connection, made and closed"),
 )
 #: A guest's stack makes frames of its own size of what a program sends.
-_OF_NICS = ("send-65536", "receive-65536", "echo-1", "datagrams-64", "datagrams-1400", "connect")
+_OF_NICS = ("send-65536", "receive-65536", "echo-1", "datagrams-64", "datagrams-1400", "segments-1400")
+_OF_NICS += ("connect",)
 _VALUES = Mapping[tuple[str, str], list[float]]
 
 

@@ -27,7 +27,8 @@ static struct {
     struct in_addr to;
     struct vmrpc_req *req;
     struct vmrpc_resp *resp;
-    uint64_t req_gpa, resp_gpa, data_gpa;
+    GuestlessSegment *control;
+    uint64_t req_gpa, resp_gpa, data_gpa, control_gpa;
     uint32_t ready;             /* of the last answer */
     int type;                   /* of the latest socket */
     uint32_t next;              /* its handle */
@@ -37,7 +38,7 @@ static struct {
 static int call(enum vmrpc_op op, int sock, size_t len, bool in)
 {
     GuestlessRing *ring = &guest.dev.ring[VMRPC_QUEUE_REQUEST];
-    GuestlessPart part[3];
+    GuestlessPart part[4];
     unsigned num = 0;
     uint32_t used;
 
@@ -45,6 +46,10 @@ static int call(enum vmrpc_op op, int sock, size_t len, bool in)
     guest.req->sock = sock;
     guest.req->gen = sock;
     part[num++] = (GuestlessPart) { guest.req_gpa, sizeof(*guest.req), false };
+    if (guest.req->control_len) {
+        part[num++] = (GuestlessPart) { guest.control_gpa,
+                                        guest.req->control_len, false };
+    }
     if (len && !in) {
         part[num++] = (GuestlessPart) { guest.data_gpa, len, false };
     }
@@ -113,6 +118,13 @@ static ssize_t vmrpc_send(int sock, size_t len)
     return transfer(VMRPC_SENDMSG, sock, len, false);
 }
 
+static ssize_t vmrpc_send_segments(int sock, size_t len, uint16_t segment)
+{
+    *guest.control = guestless_segment(segment);
+    guest.req->control_len = sizeof(*guest.control);
+    return call(VMRPC_SENDMSG, sock, len, false) ?: guest.resp->value;
+}
+
 static ssize_t vmrpc_receive(int sock, size_t len)
 {
     return transfer(VMRPC_RECVMSG, sock, len, true);
@@ -155,8 +167,8 @@ static void map(unsigned buffer, bool in)
 const GuestlessSockets *guestless_vmrpc(const char *address)
 {
     static const GuestlessSockets sockets = {
-        "vmrpc", vmrpc_open, vmrpc_connect, vmrpc_send, vmrpc_receive,
-        vmrpc_close,
+        "vmrpc", vmrpc_open, vmrpc_connect, vmrpc_send,
+        vmrpc_send_segments, vmrpc_receive, vmrpc_close,
     };
 
     if (inet_pton(AF_INET, address, &guest.to) != 1) {
@@ -169,6 +181,8 @@ const GuestlessSockets *guestless_vmrpc(const char *address)
                            1ull << VMRPC_F_INET6, 2);
     guest.req = guestless_alloc(sizeof(*guest.req), &guest.req_gpa);
     guest.resp = guestless_alloc(sizeof(*guest.resp), &guest.resp_gpa);
+    guest.control = guestless_alloc(sizeof(*guest.control),
+                                    &guest.control_gpa);
     guestless_alloc(GUESTLESS_DATA, &guest.data_gpa);
     guestless_ring_disarm(&guest.dev.ring[VMRPC_QUEUE_REQUEST]);
     fill_events();

@@ -13,6 +13,7 @@
  *                sends
  *     echo       COUNT times SIZE octets there and back
  *     datagrams  COUNT datagrams of SIZE octets to a peer that discards them
+ *     segments   COUNT calls of SEGMENTS datagrams of SIZE octets, UDP_SEGMENT
  *     connect    COUNT connections, each closed at once; no SIZE: 0
  *
  * A line of JSON has what the calls have cost: processor time of the vCPU's
@@ -30,6 +31,7 @@
 
 #define NS_PER_SECOND   INT64_C(1000000000)
 #define PATHS_MAX       4
+#define SEGMENTS        32
 
 typedef struct Line {
     char path[16], load[16], address[INET6_ADDRSTRLEN];
@@ -138,6 +140,17 @@ static void load_echo(Run *run, unsigned long count)
     }
 }
 
+static void load_segments(Run *run, unsigned long count)
+{
+    size_t size = run->line->size;
+
+    while (count--) {
+        run->octets += checked(run, "send", run->sockets->send_segments(
+            run->sock, SEGMENTS * size, size));
+        run->calls++;
+    }
+}
+
 static void load_connect(Run *run, unsigned long count)
 {
     while (count--) {
@@ -155,6 +168,7 @@ static const struct {
     { "receive", SOCK_STREAM, load_receive },
     { "echo", SOCK_STREAM, load_echo },
     { "datagrams", SOCK_DGRAM, load_send },
+    { "segments", SOCK_DGRAM, load_segments },
     { "connect", 0, load_connect },
 };
 

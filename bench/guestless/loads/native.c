@@ -32,6 +32,18 @@ static ssize_t native_send(int sock, size_t len)
     return result(send(sock, data, len, MSG_NOSIGNAL));
 }
 
+static ssize_t native_send_segments(int sock, size_t len, uint16_t segment)
+{
+    GuestlessSegment control = guestless_segment(segment);
+    struct iovec iov = { data, len };
+    struct msghdr msg = {
+        .msg_iov = &iov, .msg_iovlen = 1,
+        .msg_control = &control, .msg_controllen = sizeof(control),
+    };
+
+    return result(sendmsg(sock, &msg, MSG_NOSIGNAL));
+}
+
 static ssize_t native_receive(int sock, size_t len)
 {
     return result(recv(sock, data, len, 0));
@@ -45,7 +57,8 @@ static void native_close(int sock)
 const GuestlessSockets *guestless_native(const char *address)
 {
     static const GuestlessSockets sockets = {
-        "native", native_open, native_connect, native_send, native_receive,
+        "native", native_open, native_connect, native_send,
+        native_send_segments, native_receive,
         native_close,
     };
     uint64_t gpa;

@@ -19,9 +19,29 @@ typedef struct GuestlessSockets {
     int (*open)(int type);
     int (*connect)(int sock, in_port_t port);
     ssize_t (*send)(int sock, size_t len);
+    /* Datagrams of @segment octets by UDP_SEGMENT, @len octets together */
+    ssize_t (*send_segments)(int sock, size_t len, uint16_t segment);
     ssize_t (*receive)(int sock, size_t len);
     void (*close)(int sock);
 } GuestlessSockets;
+
+/* The ancillary data of UDP_SEGMENT, as on a machine of 64 bits */
+typedef struct GuestlessSegment {
+    uint64_t len;
+    int32_t level, type;
+    uint16_t segment;
+    uint8_t padding[6];
+} GuestlessSegment;
+
+static inline GuestlessSegment guestless_segment(uint16_t segment)
+{
+    return (GuestlessSegment) {
+        .len = offsetof(GuestlessSegment, padding),
+        .level = 17,            /* SOL_UDP */
+        .type = 103,            /* UDP_SEGMENT */
+        .segment = segment,
+    };
+}
 
 /* The memory of the program that the calls send from and receive into. */
 #define GUESTLESS_DATA (1u << 20)

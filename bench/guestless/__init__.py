@@ -11,6 +11,8 @@ guest is executed.  A figure is processor time for one unit of a load, in nanose
     stage       the same behind an empty -netdev stage
     hostvlan    the same behind -netdev hostvlan with 8,192 entries
     cvsw        the same of virtio-net-cvsw without flows
+    foreign     the same of virtio-net on a foreign link
+    mip6        the same there behind -netdev mip6, with the home address
     passt       the same through vhost-user to passt, of the suite that VMMNET_PEERS names
 
 Of the NICs only what the VMM spends counts, not the guest's own stack (bed.py).  A round runs each
@@ -35,10 +37,10 @@ from ..base import commandline, report
 from ..base.loads import Metric
 from ..base.report import Comparison
 from . import bed, counts
-from .bed import CVSW, HOSTVLAN, NATIVE, PASST, STAGE, VIRTIO_NET, VMRPC, Load
+from .bed import CVSW, FOREIGN, HOSTVLAN, MIP6, NATIVE, PASST, STAGE, VIRTIO_NET, VMRPC, Load
 
 _SOCKETS = (VMRPC, NATIVE)
-_NICS = (VIRTIO_NET, STAGE, HOSTVLAN, CVSW, PASST)
+_NICS = (VIRTIO_NET, STAGE, HOSTVLAN, CVSW, PASST, FOREIGN, MIP6)
 _PATHS = (*_SOCKETS, *_NICS)
 _LOADS = (
     Load("send", 1, 50000, 0, "TCP send of 1 octet"),
@@ -138,6 +140,7 @@ def _comparisons(plan: Plan, values: _VALUES) -> Iterator[Comparison]:
         for ours, others in (
             (VMRPC, (NATIVE, VIRTIO_NET, PASST)),
             *((kind, (VIRTIO_NET,)) for kind in (STAGE, HOSTVLAN, CVSW)),
+            (MIP6, (FOREIGN,)),
         ):
             for peer in others:
                 pair = [values.get((load.name, path)) for path in (ours, peer)]

@@ -11,6 +11,9 @@
                   program -- [ guest ] -- tap -- QEMU -- tap -- [ host ] ===veth=== peer
                                                  QEMU -- vhost-user -- passt in [ host ]
 
+              Those on a foreign link have the networks of lab.mip6 in place of the host and the veth,
+              whose wires carry no super-frames.
+
 Of a NIC, what the VMM spends is what QEMU's other threads spend and, with vhost-user, passt alone:
 with KVM an eventfd carries its interrupts without QEMU's main loop.
 """
@@ -25,14 +28,17 @@ import re
 import struct
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path as File
 
 from lab.base import process, tools, wait
 from lab.base.net import Namespace, Network
 from lab.guest import qemu
+from lab.mip6 import mobility
 from vmmnet.hostvlan.table.entry import Entry
 from vmmnet.hostvlan.table.table import Table
+
+from ..mip6 import places
 
 _SOURCES = File(__file__).parent / "loads"
 #: A prefix of NAT64: the peer's address is the one that stands for PEER4.
@@ -42,10 +48,13 @@ _BEHIND = "2001:db8:2::"
 _PORT = 7000
 _MAC = "52:54:00:12:34:56"
 NATIVE, VMRPC = "native", "vmrpc"
+FOREIGN, MIP6 = "foreign", "mip6"
 VIRTIO_NET, STAGE, HOSTVLAN, CVSW, PASST = "virtio-net", "stage", "hostvlan", "cvsw", "passt"
 #: Entries of HostVLAN's table, the worst case of the paper.
 _ENTRIES = 8192
 _LNID = 7
+#: Seconds of a binding.
+_LIFETIME = 7200
 #: Datagrams of one call, as in loads.c.
 SEGMENTS = 32
 #: Seconds: a load that takes longer has hung; QEMU's end.
@@ -70,9 +79,9 @@ class Load:
         """The name in tables and on the command line."""
         return f"{self.kind}-{self.size}" if self.size else self.kind
 
-    def line(self, path: str, count: int | None = None) -> str:
-        """The line of a script; ``count`` other than the load's own."""
-        to = _PEER4 if path == VMRPC else _PEER
+    def line(self, path: str, count: int | None = None, to: str = "") -> str:
+        """The line of a script; ``count``, and the peer, other than the usual."""
+        to = to or (_PEER4 if path == VMRPC else _PEER)
         return f"{path} {self.kind} {self.size} {count or self.count} {_PORT + self.port} {to}\n"
 
 
@@ -103,11 +112,15 @@ def _hosts(folder: File, programs: Programs) -> Iterator[tuple[Network, Namespac
         host, outside = network.namespace("host"), network.namespace("outside")
         ours, theirs = ([f"{address}/96"] for address in (_OWN, _PEER))
         network.connect(host, outside, ours, theirs)
-        ready = folder / "ready"
-        with ready.open("wb") as out:
-            outside.popen([programs.peer, str(_PORT)], stdout=out)
-        wait.until(lambda: ready.read_text() == "ready\n", "the peer")
+        _start_peer(outside, folder, programs)
         yield network, host, outside
+
+
+def _start_peer(outside: Namespace, folder: File, programs: Programs) -> None:
+    ready = folder / "ready"
+    with ready.open("wb") as out:
+        outside.popen([programs.peer, str(_PORT)], stdout=out)
+    wait.until(lambda: ready.read_text() == "ready\n", "the peer")
 
 
 def _machine(accelerator: str) -> list[str | File]:
@@ -158,6 +171,7 @@ class Nic:
 
     guest: Namespace
     outside: Namespace
+    peer: str
     programs: Programs
     folder: File
     spent: Callable[[], int]
@@ -165,7 +179,7 @@ class Nic:
     def measure(self, load: Load) -> float:
         """Nanoseconds of the VMM's processor time of a unit; of a datagram that arrived."""
         path = self.folder / "script"
-        path.write_text(load.line(NATIVE))
+        path.write_text(load.line(NATIVE, to=self.peer))
         arrived, before = self._arrived(), self.spent()
         self.guest.run([self.programs.native, path], timeout=_LIMIT)
         units = load.count * 1.1
@@ -243,9 +257,34 @@ def _behind_passt(host: Namespace, folder: File) -> tuple[list[str], int]:
 
 
 @contextlib.contextmanager
+def _running(words: Sequence[str], host: Namespace, nic: Nic, tap: int) -> Iterator[int]:
+    """Start QEMU, whose NIC carries what the guest's tap does; yields its pid."""
+    # The machine ends with its standard input.
+    with contextlib.ExitStack() as stack:
+        reader, writer = os.pipe()
+        child = process.start(
+            [*_machine(f"tap={tap}"), *words], netns=host.netns, pass_fds=[tap], stdin=reader
+        )
+        stack.callback(process.stop, child)
+        stack.callback(child.wait, _END)
+        stack.callback(os.close, writer)
+        os.close(reader)
+        os.close(tap)
+        script = nic.folder / "script"
+        script.write_text(Load("echo", 1, 1, 2, "").line(NATIVE, to=nic.peer))
+        probe = [nic.programs.native, script]
+        wait.until(lambda: not nic.guest.run(probe, check=False).returncode, "an echo over the NIC")
+        yield child.pid
+
+
+@contextlib.contextmanager
 def nic(kind: str, folder: File, programs: Programs) -> Iterator[Nic]:
     """A QEMU with a NIC of this kind."""
     folder.mkdir()
+    if kind in (FOREIGN, MIP6):
+        with _abroad(kind, folder, programs) as made:
+            yield made
+        return
     with _hosts(folder, programs) as (network, host, outside):
         guest = network.namespace("guest")
         tap = _tap(guest)
@@ -261,20 +300,34 @@ def nic(kind: str, folder: File, programs: Programs) -> Iterator[Nic]:
             words = _behind_tap(kind, host, outside, folder)
             guest.ip("address", "add", f"{_BEHIND}2/64", "dev", "eth0", "nodad")
             guest.ip("-6", "route", "add", "default", "via", f"{_BEHIND}1")
-        # The machine ends with its standard input.
-        with contextlib.ExitStack() as stack:
-            reader, writer = os.pipe()
-            child = process.start(
-                [*_machine(f"tap={tap}"), *words], netns=host.netns, pass_fds=[tap], stdin=reader
-            )
-            stack.callback(process.stop, child)
-            stack.callback(child.wait, _END)
-            stack.callback(os.close, writer)
-            os.close(reader)
-            os.close(tap)
-            carries = Load("echo", 1, 1, 2, "").line(NATIVE)
-            (folder / "script").write_text(carries)
-            probe = [programs.native, folder / "script"]
-            wait.until(lambda: not guest.run(probe, check=False).returncode, f"{kind}'s NIC")
-            spent = (lambda: _time(passt)) if passt else (lambda: _time(child.pid, but="CPU "))
-            yield Nic(guest, outside, programs, folder, spent)
+        made = Nic(guest, outside, _PEER, programs, folder, lambda: 0)
+        with _running(words, host, made, tap) as pid:
+            spent = (lambda: _time(passt)) if passt else (lambda: _time(pid, but="CPU "))
+            yield replace(made, spent=spent)
+
+
+@contextlib.contextmanager
+def _abroad(kind: str, folder: File, programs: Programs) -> Iterator[Nic]:
+    """A NIC on a foreign link: with an address there, or with the home address."""
+    with mobility.world() as world, world.agent(_LIFETIME):
+        places.without_super_frames(world)
+        host = world.foreign.host
+        guest = world.network.namespace("guest")
+        tap = _tap(guest)
+        outer = world.foreign.tap("tap0")
+        words = ["-netdev", f"tap,id=tap0,ifname={outer.name},script=no,downscript=no,vhost=off"]
+        top = "tap0"
+        if kind == MIP6:
+            top, middle = "mip0", places.away(world, mobility.HOME_ADDRESS)
+            words += ["-netdev", f"{middle},netdev=tap0"]
+            commands = places.local("eth0", mobility.HOME_ADDRESS, places.HOME_ROUTER)
+        else:
+            commands = places.local("eth0", f"{mobility.FOREIGN_PREFIX}::20", places.ROUTER)
+        for command in commands:
+            guest.run(command.split())
+        words += ["-device", f"virtio-net-pci,netdev={top},mac={_MAC},disable-legacy=on"]
+        _start_peer(world.correspondent, folder, programs)
+        peer = mobility.CORRESPONDENT_ADDRESS
+        made = Nic(guest, world.correspondent, peer, programs, folder, lambda: 0)
+        with _running([*words, "-m", "128"], host, made, tap) as pid:
+            yield replace(made, spent=lambda: _time(pid, but="CPU "))

@@ -68,8 +68,8 @@ _WIRES = (LOCAL, STAGE, MIP6, IP6TNL)
 _GUESTS = (LOCAL, MIP6, IP6TNL)
 _NUMBERS = itertools.count(0x20)
 _SEQUENCE = itertools.count(1)
-_ROUTER = f"{FOREIGN_PREFIX}::ffff"
-_HOME_ROUTER = f"{HOME_PREFIX}::ffff"
+#: The routers of the foreign link and of the home link.
+ROUTER, HOME_ROUTER = f"{FOREIGN_PREFIX}::ffff", f"{HOME_PREFIX}::ffff"
 
 
 @dataclass(frozen=True)
@@ -145,9 +145,9 @@ def local(device: str, address: str, router: str) -> Iterator[str]:
 
 def _tunnel(device: str, care_of: str, home: str) -> Iterator[str]:
     """Return commands that make a machine's kernel the end of its tunnel."""
-    *address, _ = local(device, care_of, _ROUTER)
+    *address, _ = local(device, care_of, ROUTER)
     yield from address
-    yield f"ip -6 route add {AGENT_ADDRESS}/128 via {_ROUTER} dev {device}"
+    yield f"ip -6 route add {AGENT_ADDRESS}/128 via {ROUTER} dev {device}"
     ends = f"local {care_of} remote {AGENT_ADDRESS}"
     yield f"ip -6 tunnel add home0 mode ip6ip6 {ends} encaplimit none dev {device}"
     yield f"ip address add {home}/128 dev home0 nodad"
@@ -169,10 +169,10 @@ def _commands(world: World, where: str, name: str, device: str) -> list[str]:
     home = _HOMES.get(where + name)
     if name == MIP6:
         assert home is not None
-        return [*local(device, home, _HOME_ROUTER)]
+        return [*local(device, home, HOME_ROUTER)]
     address = f"{FOREIGN_PREFIX}::{next(_NUMBERS):x}"
     if home is None:
-        return [*local(device, address, _ROUTER)]
+        return [*local(device, address, ROUTER)]
     _register(world, address, home)
     return [*_tunnel(device, address, home)]
 
@@ -181,9 +181,12 @@ def _netdev(world: World, where: str, name: str) -> str | None:
     """Return the netdev between the tap and the machine, without netdev=."""
     if name == STAGE:
         return "stage,id=st0"
-    if name != MIP6:
-        return None
-    home = f"home-address={_HOMES[where + name]},home-prefix-length=64"
+    return away(world, _HOMES[where + name]) if name == MIP6 else None
+
+
+def away(world: World, home_address: str) -> str:
+    """-netdev mip6 of a machine away from home, without netdev=."""
+    home = f"home-address={home_address},home-prefix-length=64"
     options = f"home-agent={AGENT_ADDRESS},location=away,router-mac={world.home.link.mac}"
     return f"mip6,id=mip0,{home},{options}"
 
@@ -255,9 +258,10 @@ def _wires_of(space: Namespace) -> list[str]:
     return [name for name in names if name.startswith("veth")]
 
 
-def _no_super_frames(spaces: Sequence[Namespace]) -> None:
+def without_super_frames(world: World) -> None:
     """Limit links to frames of their MTU, as real wires."""
-    for space in spaces:
+    hosts = [space for site in (world.home, world.foreign) for space in (site.router, site.host)]
+    for space in (*hosts, world.agent_host, world.correspondent):
         for name in _wires_of(space):
             space.ip("link", "set", "dev", name, "gso_max_segs", "1")
 
@@ -267,9 +271,7 @@ def opened(pingpong: File, folder: File) -> Iterator[tuple[World, dict[str, Plac
     """Build the networks and all machines, by place and name."""
     with contextlib.ExitStack() as stack:
         world = stack.enter_context(mobility.world())
-        sites = (world.home, world.foreign)
-        hosts = [space for site in sites for space in (site.router, site.host)]
-        _no_super_frames([*hosts, world.agent_host, world.correspondent])
+        without_super_frames(world)
         others = [f"allow {home}" for home in _HOMES.values() if home != HOME_ADDRESS]
         stack.enter_context(world.agent(_LIFETIME, *others))
         places = {

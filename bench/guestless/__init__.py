@@ -60,8 +60,10 @@ _LOADS = (
     Load("connect", 0, 3000, 3, "TCP connection, made and closed"),
 )
 #: A guest's stack makes frames of its own size of what a program sends.
-_OF_NICS = ("send-65536", "receive-65536", "echo-1", "datagrams-64", "datagrams-1400", "segments-1400")
-_OF_NICS += ("connect",)
+_OF_NICS = (
+    *("send-65536", "receive-65536", "echo-1", "connect"),
+    *("datagrams-64", "datagrams-1400", "segments-1400"),
+)
 _VALUES = Mapping[tuple[str, str], list[float]]
 
 
@@ -137,8 +139,9 @@ def _measure(plan: Plan, measures: Mapping[str, Callable[[Load], float]]) -> _VA
 def _comparisons(plan: Plan, values: _VALUES) -> Iterator[Comparison]:
     """Ours beside each peer: sockets beside all that carries sockets, NICs beside virtio-net."""
     for load in plan.loads:
+        sockets = (NATIVE, PASST) if load.sends_datagrams else (NATIVE, VIRTIO_NET, PASST)
         for ours, others in (
-            (VMRPC, (NATIVE, VIRTIO_NET, PASST)),
+            (VMRPC, sockets),
             *((kind, (VIRTIO_NET,)) for kind in (STAGE, HOSTVLAN, CVSW)),
             (MIP6, (FOREIGN,)),
         ):

@@ -47,7 +47,7 @@ _SOURCES = File(__file__).parent / "loads"
 _PREFIX = "2001:db8:64::"
 _OWN, _PEER, _PEER4 = f"{_PREFIX}1", f"{_PREFIX}c000:202", "192.0.2.2"
 _BEHIND = "2001:db8:2::"
-_PORT = 7000
+PORT = 7000
 _MAC = "52:54:00:12:34:56"
 NATIVE, VMRPC = "native", "vmrpc"
 FOREIGN, MIP6 = "foreign", "mip6"
@@ -89,7 +89,7 @@ class Load:
     def line(self, path: str, count: int | None = None, to: str = "") -> str:
         """The line of a script; ``count``, and the peer, other than the usual."""
         to = to or (_PEER4 if path == VMRPC else _PEER)
-        return f"{path} {self.kind} {self.size} {count or self.count} {_PORT + self.port} {to}\n"
+        return f"{path} {self.kind} {self.size} {count or self.count} {PORT + self.port} {to}\n"
 
 
 @dataclass(frozen=True)
@@ -100,15 +100,16 @@ class Programs:
     native: File
 
 
-def build(folder: File) -> Programs:
-    """Compile both."""
-    glib = tools.run(["pkg-config", "--cflags", "--libs", "glib-2.0"]).split()
+def build(folder: File, *, static: bool = False) -> Programs:
+    """Compile both; ``static``: the second for any system."""
+    glib = ["pkg-config", "--cflags", "--libs", *(["--static"] if static else []), "glib-2.0"]
     options = ["-std=gnu11", "-D_GNU_SOURCE", "-O2", "-pthread", "-Wall", "-Wextra", "-Werror"]
     options.append(f"-I{_SOURCES.parents[2]}")
     programs = Programs(folder / "guestless-peer", folder / "guestless-native")
     tools.run(["gcc", *options, "-o", programs.peer, _SOURCES / "peer.c"])
     own = [_SOURCES / name for name in ("main.c", "loads.c", "native.c")]
-    tools.run(["gcc", *options, "-o", programs.native, *own, *glib])
+    options += ["-static"] if static else []
+    tools.run(["gcc", *options, "-o", programs.native, *own, *tools.run(glib).split()])
     return programs
 
 
@@ -126,7 +127,7 @@ def _hosts(folder: File, programs: Programs) -> Iterator[tuple[Network, Namespac
 def _start_peer(outside: Namespace, folder: File, programs: Programs) -> None:
     ready = folder / "ready"
     with ready.open("wb") as out:
-        outside.popen([programs.peer, str(_PORT)], stdout=out)
+        outside.popen([programs.peer, str(PORT)], stdout=out)
     wait.until(lambda: ready.read_text() == "ready\n", "the peer")
 
 

@@ -14,11 +14,12 @@
  *     echo       COUNT times SIZE octets there and back
  *     datagrams  COUNT datagrams of SIZE octets to a peer that discards them
  *     segments   COUNT calls of SEGMENTS datagrams of SIZE octets, UDP_SEGMENT
+ *     sockets    COUNT datagram sockets, which stay open
  *     connect    COUNT connections, each closed at once; no SIZE: 0
  *
  * A line of JSON has what the calls have cost: processor time of the vCPU's
- * thread and of all other threads of QEMU, in nanoseconds, from getrusage(2);
- * "calls" are those of the program.  A tenth of COUNT runs before the clock
+ * thread and of all other threads of QEMU, in nanoseconds, from getrusage(2),
+ * and memory; "calls" are those of the program.  A tenth of COUNT runs before the clock
  * starts.
  */
 #include <inttypes.h>
@@ -26,6 +27,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "bench/guestless/loads/sockets.h"
 
@@ -42,6 +44,7 @@ typedef struct Line {
 
 typedef struct Spent {
     int64_t wall, user, system, all_user, all_system;    /* ns */
+    int64_t memory;             /* octets */
 } Spent;
 
 typedef struct Run {
@@ -61,6 +64,19 @@ static int64_t ns(const struct timeval *tv)
     return tv->tv_sec * NS_PER_SECOND + tv->tv_usec * 1000;
 }
 
+/* The memory of the process that is not shared, in octets; 0: unknown. */
+static int64_t memory(void)
+{
+    g_autofree char *text = NULL;
+    long resident, shared;
+
+    if (!g_file_get_contents("/proc/self/statm", &text, NULL, NULL) ||
+        sscanf(text, "%*s %ld %ld", &resident, &shared) != 2) {
+        return 0;
+    }
+    return (resident - shared) * sysconf(_SC_PAGESIZE);
+}
+
 static Spent spent(void)
 {
     struct rusage own, all;
@@ -73,6 +89,7 @@ static Spent spent(void)
         now.tv_sec * NS_PER_SECOND + now.tv_nsec,
         ns(&own.ru_utime), ns(&own.ru_stime),
         ns(&all.ru_utime), ns(&all.ru_stime),
+        memory(),
     };
 }
 
@@ -151,6 +168,14 @@ static void load_segments(Run *run, unsigned long count)
     }
 }
 
+static void load_sockets(Run *run, unsigned long count)
+{
+    while (count--) {
+        opened(run, SOCK_DGRAM);
+        run->calls++;
+    }
+}
+
 static void load_connect(Run *run, unsigned long count)
 {
     while (count--) {
@@ -169,6 +194,7 @@ static const struct {
     { "echo", SOCK_STREAM, load_echo },
     { "datagrams", SOCK_DGRAM, load_send },
     { "segments", SOCK_DGRAM, load_segments },
+    { "sockets", 0, load_sockets },
     { "connect", 0, load_connect },
 };
 
@@ -203,10 +229,11 @@ static void report(const Run *run, const Spent *from, const Spent *to)
            "\"calls\": %lu, \"octets\": %" PRIu64 ", \"wall_ns\": %" PRId64
            ", \"user_ns\": %" PRId64 ", \"system_ns\": %" PRId64
            ", \"others_user_ns\": %" PRId64 ", \"others_system_ns\": %" PRId64
-           "}\n", run->line->path, run->line->load, run->line->size,
+           ", \"memory\": %" PRId64 "}\n", run->line->path, run->line->load, run->line->size,
            run->line->count, run->calls, run->octets, to->wall - from->wall,
            user, system, to->all_user - from->all_user - user,
-           to->all_system - from->all_system - system);
+           to->all_system - from->all_system - system,
+           to->memory - from->memory);
     fflush(stdout);
 }
 

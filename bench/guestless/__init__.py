@@ -13,7 +13,7 @@ guest is executed.  A figure is processor time for one unit of a load, in nanose
     cvsw        the same of virtio-net-cvsw without flows
     foreign     the same of virtio-net on a foreign link
     mip6        the same there behind -netdev mip6, with the home address
-    passt       the same through vhost-user to passt, of the suite that VMMNET_PEERS names
+    passt       the same through vhost-user to passt
 
 Of the NICs only what the VMM spends counts, not the guest's own stack (bed.py).  A round runs each
 load on one path after the other.
@@ -31,7 +31,6 @@ from dataclasses import dataclass
 from pathlib import Path as File
 
 from lab.base import conditions, net, scratch, tools
-from lab.packages import peers
 
 from ..base import commandline, report
 from ..base.loads import Metric
@@ -153,10 +152,6 @@ def _comparisons(plan: Plan, values: _VALUES) -> Iterator[Comparison]:
                     yield Comparison(metric, name, peer, pair[0], pair[1])
 
 
-def _suite() -> str:
-    return peers.chosen() or "sid"
-
-
 def _rows(plan: Plan, values: _VALUES) -> Iterator[list[str]]:
     yield ["ns of processor time a unit", *plan.paths]
     for load in plan.loads:
@@ -167,7 +162,7 @@ def _rows(plan: Plan, values: _VALUES) -> Iterator[list[str]]:
 def _publish(plan: Plan, values: _VALUES) -> None:
     rows = list(_rows(plan, values))
     rounds = "1 round" if plan.rounds == 1 else f"{plan.rounds} rounds"
-    about = f"{rounds}; passt of {_suite()}; {conditions.machine()}"
+    about = f"{rounds}; {conditions.machine()}"
     print(f"\n{about}\n\n{report.plain(rows)}")
     more = {"conditions": about}
     report.write_json(plan.output / "guestless.json", list(_comparisons(plan, values)), more)
@@ -186,8 +181,6 @@ def main(arguments: Sequence[str]) -> int:
             tools.require("ip", "gcc", "valgrind", "strace")
             with bed.sockets(folder / "sockets", bed.build(folder)) as sockets:
                 return int(not counts.count(sockets, plan.loads, write=plan.write))
-        if PASST in plan.paths:
-            peers.choose(_suite())
         tools.require("ip", "gcc", "pkg-config")
         with _opened(plan, folder) as measures:
             _publish(plan, _measure(plan, measures))

@@ -31,4 +31,6 @@ def processors() -> str:
 def machine() -> str:
     """Commit, host kernel, processors and the day, in one line."""
     day = time.strftime("%Y-%m-%d")
-    return f"{commit()}; host Linux {platform.release()}, {processors()}; {day}"
+    suite = tools.peers_suite()
+    peers = f"peers of Debian {suite}; " if suite else ""
+    return f"{commit()}; {peers}host Linux {platform.release()}, {processors()}; {day}"

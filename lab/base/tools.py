@@ -81,6 +81,8 @@ class CommandFailed(RuntimeError):
 class Peers:
     """A system beside this machine's from which programs come."""
 
+    #: Its suite of Debian.
+    suite: str
     root: Path
     #: A folder of scripts, each of which runs the program of its name in the root.
     programs: Path
@@ -95,6 +97,11 @@ def use_peers(chosen: Peers) -> None:
     """Find the programs of a system before this machine's, from now on."""
     global _peers
     _peers = chosen
+
+
+def peers_suite() -> str:
+    """The suite of the system from which peers come; "": this machine."""
+    return _peers.suite if _peers is not None else ""
 
 
 def system() -> Path:

@@ -78,7 +78,7 @@ def choose(suite: str) -> None:
         raise ValueError(f"{VARIABLE}={suite}: the peers' suites are {' and '.join(SUITES)}")
     root = chroot.base([*PACKAGES, *_BESIDE], (), suite)
     enter = ["unshare", "--mount", "sh", "-c", _ENTER, str(root)]
-    tools.use_peers(tools.Peers(root, _programs(root, enter), enter))
+    tools.use_peers(tools.Peers(suite, root, _programs(root, enter), enter))
 
 
 def _programs(root: Path, enter: list[str]) -> Path:

@@ -30,12 +30,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as File
 
-from lab.base import conditions, net, scratch, tools
+from lab.base import net, scratch, tools
 
 from ..base import commandline, report
-from ..base.loads import Metric
-from ..base.report import Comparison
-from . import bed, counts
+from . import bed, counts, tables
 from .bed import CVSW, FOREIGN, HOSTVLAN, MIP6, NATIVE, PASST, STAGE, VIRTIO_NET, VMRPC, Load
 
 _SOCKETS = (VMRPC, NATIVE)
@@ -63,7 +61,6 @@ _OF_NICS = (
     *("send-65536", "receive-65536", "echo-1", "connect"),
     *("datagrams-64", "datagrams-1400", "segments-1400"),
 )
-_VALUES = Mapping[tuple[str, str], list[float]]
 
 
 @dataclass(frozen=True)
@@ -80,7 +77,7 @@ class Plan:
 
 def parse(arguments: Sequence[str]) -> Plan:
     """Read the command line."""
-    parser = commandline.parser("guestless", __doc__, rounds=5, quick="1 round")
+    parser = commandline.parser("guestless", __doc__, rounds=6, quick="1 round")
     commandline.add_only(parser, [load.name for load in _LOADS], "load")
     parser.add_argument(
         "--paths",
@@ -119,7 +116,7 @@ def _opened(plan: Plan, folder: File) -> Iterator[dict[str, Callable[[Load], flo
         yield {path: measures[path] for path in plan.paths}
 
 
-def _measure(plan: Plan, measures: Mapping[str, Callable[[Load], float]]) -> _VALUES:
+def _measure(plan: Plan, measures: Mapping[str, Callable[[Load], float]]) -> tables.Values:
     values: dict[tuple[str, str], list[float]] = {}
     for index in range(plan.rounds):
         for load in plan.loads:
@@ -135,41 +132,6 @@ def _measure(plan: Plan, measures: Mapping[str, Callable[[Load], float]]) -> _VA
     return values
 
 
-def _comparisons(plan: Plan, values: _VALUES) -> Iterator[Comparison]:
-    """Ours beside each peer: sockets beside all that carries sockets, NICs beside virtio-net."""
-    for load in plan.loads:
-        sockets = (NATIVE, PASST) if load.sends_datagrams else (NATIVE, VIRTIO_NET, PASST)
-        for ours, others in (
-            (VMRPC, sockets),
-            *((kind, (VIRTIO_NET,)) for kind in (STAGE, HOSTVLAN, CVSW)),
-            (MIP6, (FOREIGN,)),
-        ):
-            for peer in others:
-                pair = [values.get((load.name, path)) for path in (ours, peer)]
-                if pair[0] and pair[1]:
-                    name = f"{ours}-{load.name}-vs-{peer}"
-                    metric = Metric(load.name, "ns", False, load.title)
-                    yield Comparison(metric, name, peer, pair[0], pair[1])
-
-
-def _rows(plan: Plan, values: _VALUES) -> Iterator[list[str]]:
-    yield ["ns of processor time a unit", *plan.paths]
-    for load in plan.loads:
-        found = (values.get((load.name, path)) for path in plan.paths)
-        yield [load.title, *(str(report.spread(one)) if one else "-" for one in found)]
-
-
-def _publish(plan: Plan, values: _VALUES) -> None:
-    rows = list(_rows(plan, values))
-    rounds = "1 round" if plan.rounds == 1 else f"{plan.rounds} rounds"
-    about = f"{rounds}; {conditions.machine()}"
-    print(f"\n{about}\n\n{report.plain(rows)}")
-    more = {"conditions": about}
-    report.write_json(plan.output / "guestless.json", list(_comparisons(plan, values)), more)
-    (plan.output / "guestless.md").write_text(f"{about}.\n\n{report.markdown(rows)}")
-    print(f"\nwritten: {plan.output / 'guestless.json'}, {plan.output / 'guestless.md'}")
-
-
 def main(arguments: Sequence[str]) -> int:
     """Run the benchmark."""
     plan = parse(arguments)
@@ -183,5 +145,6 @@ def main(arguments: Sequence[str]) -> int:
                 return int(not counts.count(sockets, plan.loads, write=plan.write))
         tools.require("ip", "gcc", "pkg-config")
         with _opened(plan, folder) as measures:
-            _publish(plan, _measure(plan, measures))
+            values = _measure(plan, measures)
+            tables.publish(plan.loads, values, plan.rounds, plan.output)
     return 0

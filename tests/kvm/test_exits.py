@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from bench.guestless import bed
 from lab.base import wait
 from lab.guest.guest import Guest
 from lab.peers.lab import HOST_ADDRESS, PEER_ADDRESS, Lab, lab
+
+from bench.guestless import bed
 
 _EVENT = Path("/sys/kernel/tracing/events/kvm/kvm_exit")
 _HIST = "hist:keys=exit_reason"

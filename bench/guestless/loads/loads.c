@@ -229,8 +229,8 @@ static void report(const Run *run, const Spent *from, const Spent *to)
            "\"calls\": %lu, \"octets\": %" PRIu64 ", \"wall_ns\": %" PRId64
            ", \"user_ns\": %" PRId64 ", \"system_ns\": %" PRId64
            ", \"others_user_ns\": %" PRId64 ", \"others_system_ns\": %" PRId64
-           ", \"memory\": %" PRId64 "}\n", run->line->path, run->line->load, run->line->size,
-           run->line->count, run->calls, run->octets, to->wall - from->wall,
+           ", \"memory\": %" PRId64 "}\n", run->line->path, run->line->load,
+           run->line->size, run->line->count, run->calls, run->octets, to->wall - from->wall,
            user, system, to->all_user - from->all_user - user,
            to->all_system - from->all_system - system,
            to->memory - from->memory);
@@ -265,7 +265,8 @@ static void run_line(const Line *line, const GuestlessPath *path, unsigned num)
     report(&run, &from, &to);
 }
 
-void guestless_run(const char *script, const GuestlessPath *path, unsigned num)
+void guestless_run(const char *script, const GuestlessPath *path,
+                   unsigned num)
 {
     g_autofree char *text = NULL;
     g_auto(GStrv) line = NULL;

@@ -230,7 +230,8 @@ static void report(const Run *run, const Spent *from, const Spent *to)
            ", \"user_ns\": %" PRId64 ", \"system_ns\": %" PRId64
            ", \"others_user_ns\": %" PRId64 ", \"others_system_ns\": %" PRId64
            ", \"memory\": %" PRId64 "}\n", run->line->path, run->line->load,
-           run->line->size, run->line->count, run->calls, run->octets, to->wall - from->wall,
+           run->line->size, run->line->count, run->calls, run->octets,
+           to->wall - from->wall,
            user, system, to->all_user - from->all_user - user,
            to->all_system - from->all_system - system,
            to->memory - from->memory);

@@ -447,6 +447,199 @@ for to in (peer(), 7), ('172.18.0.2', 8100), (peer(), 7):
     guest.run("nft flush chain ip nat PRE; nft delete chain ip nat PRE")
 
 
+_ATTEMPT = """
+family, to = (socket.AF_INET6, 'PEER') if sys.argv[1] == '6' else (socket.AF_INET, peer())
+if sys.argv[3] == 'user':
+    os.seteuid(1000)
+s = socket.socket(family)
+os.seteuid(0)
+s.settimeout(float(sys.argv[2]))
+loopback = '::1' if family == socket.AF_INET6 else '127.0.0.1'
+try:
+    match sys.argv[3]:
+        case 'mark':
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, 7)
+        case 'port':
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            s.bind(('', 5310))
+        case 'device':
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b'lo')
+        case 'loopback':
+            s.bind((loopback, 0))
+    s.connect((to, 7)); print(*own(s))
+except OSError as error:
+    print('not connected')
+""".replace("PEER", PEER_ADDRESS)
+
+_OWN = """
+ip netns exec one nft 'table inet own { chain OUT { type filter hook output priority 0; RULE; }; }'
+"""
+_EXTRA = "nft 'table inet extra { chain F { type filter hook forward priority 0; RULE; }; }'"
+_TABLE = """
+for each in 4 6; do ip -n one -$each rule add fwmark 7 table 7; done
+ip -n one route add default via 172.17.0.3 table 7
+ip -n one -6 route add default via fd00:17::3 table 7
+"""
+_NO_TABLE = "for each in 4 6; do ip -n one -$each rule del fwmark 7; done"
+#: What stops a socket: the one with a property, and no other.
+_OBSTACLES = {
+    "a rule about a mark": (_OWN.replace("RULE", "meta mark 7 drop"), "mark"),
+    "a rule about an owner": (_OWN.replace("RULE", "meta skuid 1000 drop"), "user"),
+    "a rule about a port": (_EXTRA.replace("RULE", "tcp sport 5310 drop"), "port"),
+    "a route for a mark": (_TABLE, "mark"),
+    "another interface": ("", "device"),
+    "an address of loopback": ("", "loopback"),
+    # The guest does not see who sends in a container, nor a mark.
+    "none": (_EXTRA.replace("RULE", "meta skuid 0 drop; meta mark 7 drop"), ""),
+}
+_NO_OBSTACLE = f"""
+nft delete table inet extra; ip netns exec one nft delete table inet own; {_NO_TABLE}
+ip -n one route flush table 7; ip -n one -6 route flush table 7
+"""
+
+
+@pytest.mark.usefixtures("forwards6")
+@pytest.mark.parametrize("family", ["4", "6"])
+@pytest.mark.parametrize("name", _OBSTACLES)
+def test_a_packet_would_meet_it(guest: Guest, name: str, family: str) -> None:
+    """The question of the packet filters and routes is about this very socket."""
+    forbid, having = _OBSTACLES[name]
+
+    def attempt(having: str, patience: float = wait.PATIENCE) -> str:
+        words = ["ip", "netns", "exec", "one", "python3", "-c", _HEAD + _ATTEMPT]
+        return guest.run([*words, family, str(patience), having]).stdout.strip()
+
+    guest.run(f"{forbid}\n:")
+    if having:
+        assert attempt(having, 1) == "not connected"
+    else:
+        assert attempt("mark") == "remote"
+    assert attempt("") == "remote"
+    guest.run(f"({_NO_OBSTACLE}) 2> /dev/null; :")
+    assert attempt(having) == ("remote" if forbid else "not connected")
+
+
+_SIDECAR = """
+import struct, threading
+family, level, size = (socket.AF_INET6, 41, 28) if sys.argv[1] == '6' else (socket.AF_INET, 0, 16)
+server = socket.create_server(('', 15001), family=family)
+to = ('PEER' if sys.argv[1] == '6' else peer()), 7
+c = socket.create_connection(to, timeout=PATIENCE)
+a = server.accept()[0]
+value = a.getsockopt(level, 80, size)
+address = value[8:24] if family == socket.AF_INET6 else value[4:8]
+print((socket.inet_ntop(family, address), struct.unpack_from('!H', value, 2)[0]) == to, *own(c))
+""".replace("PATIENCE", str(wait.PATIENCE)).replace("PEER", PEER_ADDRESS)
+
+
+@pytest.mark.usefixtures("forwards6")
+@pytest.mark.parametrize("family", ["4", "6"])
+def test_a_proxy_in_the_container(guest: Guest, family: str) -> None:
+    """What its filter redirects to it is native, and it learns the original destination."""
+    enter = "ip netns exec one"
+    rule = "type nat hook output priority -100; tcp dport 7 redirect to :15001"
+    guest.run(f"{enter} nft 'table inet own {{ chain OUT {{ {rule}; }}; }}'")
+    words = [*enter.split(), "python3", "-c", _HEAD + _SIDECAR, family]
+    assert guest.run(words).stdout == "True native\n"
+    guest.run(f"{enter} nft delete table inet own")
+
+
+@pytest.mark.usefixtures("forwards6")
+def test_diverted_to_another_address_outside(guest: Guest) -> None:
+    """Packets go there, and no packet leaves: it is refused, and never goes where it was not to."""
+    script = """
+for family, to in (socket.AF_INET, peer()), (socket.AF_INET6, 'PEER'):
+    s = socket.socket(family); s.settimeout(PATIENCE)
+    try:
+        s.connect((to, 7)); print(*own(s))
+    except OSError as error:
+        print(errno.errorcode.get(error.errno, error))
+""".replace("PEER", PEER_ADDRESS).replace("PATIENCE", str(wait.PATIENCE))
+    address = _in(guest, "", "print(peer())")
+    guest.run(
+        "nft -f - <<END\n"
+        "table ip divert { chain PRE { type nat hook prerouting priority -100;"
+        f" tcp dport 7 dnat to {address}:8; }}; }}\n"
+        "table ip6 divert { chain PRE { type nat hook prerouting priority -100;"
+        f" tcp dport 7 dnat to [{PEER_ADDRESS}]:8; }}; }}\nEND"
+    )
+    assert _in(guest, "one", script).split() == ["ENETUNREACH"] * 2
+    guest.run("nft delete table ip divert; nft delete table ip6 divert")
+    assert _in(guest, "one", script).split() == ["remote"] * 2
+
+
+def test_a_link_without_a_bridge(guest: Guest) -> None:
+    """A pair of veth whose end in the guest has the address of the next hop."""
+    guest.run(
+        "ip netns add direct; ip link add d0 type veth peer name eth0 netns direct\n"
+        "ip address add 10.9.8.1/24 dev d0; ip link set d0 up\n"
+        "ip -n direct address add 10.9.8.2/24 dev eth0; ip -n direct link set eth0 up\n"
+        "ip -n direct route add default via 10.9.8.1\n"
+        "nft 'add rule ip filter USER iifname d0 accept'"
+    )
+    assert _in(guest, "direct", "s = tcp(); print(echoed(s), *own(s))") == "hello remote"
+    guest.run("nft flush chain ip filter USER; ip netns del direct")
+
+
+def test_an_answer_is_of_its_destination_and_time(guest: Guest) -> None:
+    """Of a datagram socket: another port may be diverted, and rules change."""
+    guest.run(
+        "nft add chain ip nat PRE '{ type nat hook prerouting priority dstnat; }'\n"
+        "nft add rule ip nat PRE udp dport 8110 dnat to 172.17.0.3:8110"
+    )
+    guest.spawn("exec ip netns exec two socat UDP4-RECVFROM:8110,fork EXEC:cat")
+    guest.wait_for("ip netns exec two ss -Hlun | grep -q ':8110 '")
+    script = """
+s = udp()
+for port in 7, 8110, 7:
+    s.sendto(b'a word', (peer(), port))
+    print(s.recvfrom(9)[1][1])
+print('forbid', flush=True)
+sys.stdin.readline()
+s.settimeout(0.2)
+while True:
+    s.sendto(b'a word', (peer(), 7))
+    try:
+        s.recv(9)
+    except TimeoutError:
+        break
+print('forbidden')
+"""
+    job = guest.spawn(["ip", "netns", "exec", "one", "python3", "-c", _HEAD + script])
+    job.wait_output("forbid")
+    guest.run("nft add rule ip filter USER udp dport 7 drop")
+    job.write(b"\n")
+    assert job.wait(check=True).stdout.split() == ["7", "8110", "7", "forbid", "forbidden"]
+    guest.run("nft flush chain ip filter USER; nft flush chain ip nat PRE")
+    guest.run("nft delete chain ip nat PRE")
+
+
+def test_all_namespaces(guest: Guest) -> None:
+    """Without a route, and not to a neighbour nor to what a route refuses."""
+    _serve(guest, "two", 8120, "server-two")
+    address = _in(guest, "", "print(peer())")
+    script = """
+s = socket.socket(); s.settimeout(PATIENCE)
+try:
+    s.connect((sys.argv[1], 7)); print(*own(s))
+except OSError as error:
+    print(errno.errorcode.get(error.errno, error))
+""".replace("PATIENCE", str(wait.PATIENCE))
+    alone = ["unshare", "-n", "python3", "-c", _HEAD + script, address]
+    assert guest.run(alone).stdout == "ENETUNREACH\n"
+    guest.run(f"echo all > {_PARAMETER}")
+    assert guest.run(alone).stdout == "remote\n"
+    assert _in(guest, "one", _READ.format("('172.17.0.3', 8120)")) == "server-two"
+    guest.run(f"ip -n one route add unreachable {address}/32")
+    words = ["ip", "netns", "exec", "one", "python3", "-c", _HEAD + script, address]
+    assert guest.run(words).stdout == "EHOSTUNREACH\n"
+    guest.run(f"ip -n one route del unreachable {address}/32")
+    # No packet filter is asked.
+    guest.run("nft add rule ip filter USER tcp dport 7 drop")
+    assert guest.run(words).stdout == "remote\n"
+    guest.run(f"nft flush chain ip filter USER; echo routed > {_PARAMETER}")
+
+
 def test_the_parameter(guest: Guest) -> None:
     """Words; off leaves all other namespaces to the guest; what is none of them is refused."""
     assert guest.run(f"cat {_PARAMETER}").stdout == "routed\n"

@@ -4,7 +4,8 @@
 KVM's tracepoints count the exits, which no processor's speed changes.  A program in the guest makes
 the calls of bench/guestless.  Counted is what one more call costs: exits by access to a device
 (nested page faults and ports), which a call makes itself, and exits to wait (HLT).  Interrupts of
-timers depend on the time that a run takes, and are left out.
+timers depend on the time that a run takes, and are left out.  The table is in
+build/logs/exits.md, of an emulated host in build/kvm.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from lab.base import wait
+from lab.base import paths, wait
 from lab.guest.guest import Guest
 from lab.peers.lab import HOST_ADDRESS, PEER_ADDRESS, Lab, lab
 
+from bench.base.report import markdown
 from bench.guestless import bed
 
 _EVENT = Path("/sys/kernel/tracing/events/kvm/kvm_exit")
@@ -125,7 +127,7 @@ def test_exits(world: Lab, programs: bed.Programs) -> None:
     for kind, load in _LOADS.items():
         cells = (found[name][kind] for name in found)
         rows.append([load.title, *(f"{one.device:.2f} + {one.halt:.2f}" for one in cells)])
-    print("\n".join("  ".join(f"{cell:38}" for cell in row) for row in rows))
+    (paths.BUILD / "logs" / "exits.md").write_text(markdown(rows))
     ours = found["vmrpc"]
     assert ours["send"].device < 1.1
     assert ours["receive"].device < 1.1

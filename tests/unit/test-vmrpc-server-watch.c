@@ -5,6 +5,7 @@
  */
 #include "tests/fixtures/server-fixture.h"
 #include "hw/vmrpc/server/inspect.h"
+#include "hw/vmrpc/server/state.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -126,6 +127,96 @@ static void test_muted(void)
     /* and so does the end */
     close(fd);
     fx_wait(fx, 0, VMRPC_RDHUP);
+    fx_free(fx);
+}
+
+#define STEPS           3000
+#define STEP_MAX        40000
+
+static uint32_t host_ready(const Fx *fx, uint32_t handle)
+{
+    struct pollfd pfd = { .fd = fx->srv->socks[handle]->fd,
+                          .events = POLLIN | POLLOUT };
+
+    g_assert_cmpint(poll(&pfd, 1, 0), >=, 0);
+    return pfd.revents;
+}
+
+/*
+ * What the guest believes after a call is true on the host, though the server
+ * has not asked: or a write would wait after a poll(), and a read hang.  What
+ * the host knows and the guest does not comes by an event.
+ */
+static void check_derived(Fx *fx, FxReply r)
+{
+    uint32_t host = host_ready(fx, 0);
+
+    g_assert_cmphex(r.ready & ~host & (VMRPC_IN | VMRPC_OUT), ==, 0);
+    if (host & ~r.ready & VMRPC_IN) {
+        fx_wait(fx, 0, VMRPC_IN);
+    }
+}
+
+static void test_derived(void)
+{
+    static char data[STEP_MAX];
+    Fx *fx = fx_new_default();
+    int fd = connected(fx, 0, VMRPC_REQ_WATCH);
+    FxReply r;
+
+    for (int i = 0; i < STEPS; i++) {
+        /* Small ones are as likely as large ones. */
+        size_t len = 1 + g_test_rand_int_range(0, STEP_MAX - 1) /
+                         g_test_rand_int_range(1, 4000);
+
+        switch (g_test_rand_int_range(0, 4)) {
+        case 0:
+            r = fx_send(fx, 0, data, len);
+            break;
+        case 1:
+            r = fx_recv(fx, 0, data, len, 0);
+            break;
+        case 2:
+            g_assert_cmpint(send(fd, data, len,
+                                 MSG_DONTWAIT), !=, 0);
+            continue;
+        default:
+            g_assert_cmpint(recv(fd, data, len,
+                                 MSG_DONTWAIT), !=, 0);
+            continue;
+        }
+        g_assert_true(r.error == 0 || r.error == EAGAIN);
+        check_derived(fx, r);
+    }
+    /* Nobody reads: it fills up, and says so in time. */
+    do {
+        r = fx_send(fx, 0, data, sizeof(data));
+        check_derived(fx, r);
+    } while (r.ready & VMRPC_OUT);
+    close(fd);
+    fx_free(fx);
+}
+
+/* A low-water mark of the guest's decides what is readable. */
+static void test_derived_lowat(void)
+{
+    Fx *fx = fx_new_default();
+    int fd = connected(fx, 0, VMRPC_REQ_WATCH), lowat = 3;
+    char data[8];
+    FxReply r;
+
+    g_assert_cmpint(send(fd, "abcd", 4, 0), ==, 4);
+    fx_wait(fx, 0, VMRPC_IN);
+    /* The first read that fills its room asks how much is left. */
+    fx_ok(fx_recv(fx, 0, data, 1, 0));
+    r = fx_recv(fx, 0, data, 1, 0);
+    g_assert_cmphex(r.ready & VMRPC_IN, ==, VMRPC_IN);
+    g_assert_cmpint(fx_getsockopt_int(fx, 0, IPPROTO_TCP, TCP_INQ), ==, 0);
+    fx_ok(fx_setsockopt(fx, 0, SOL_SOCKET, SO_RCVLOWAT, &lowat,
+                        sizeof(lowat)));
+    r = fx_recv(fx, 0, data, 1, 0);
+    g_assert_cmphex(r.ready & VMRPC_IN, ==, 0);
+    close(fd);
     fx_free(fx);
 }
 
@@ -691,6 +782,8 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/watch/unasked", test_unasked);
     g_test_add_func("/vmrpc/server/watch/asked", test_asked);
     g_test_add_func("/vmrpc/server/watch/muted", test_muted);
+    g_test_add_func("/vmrpc/server/watch/derived", test_derived);
+    g_test_add_func("/vmrpc/server/watch/derived-lowat", test_derived_lowat);
     g_test_add_func("/vmrpc/server/watch/room/known", test_room_known);
     g_test_add_func("/vmrpc/server/watch/room/again", test_room_again);
     g_test_add_func("/vmrpc/server/watch/edge", test_edge);

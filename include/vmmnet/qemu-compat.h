@@ -76,6 +76,10 @@ typedef void QomClassData;
 #define ACCEL_SET_HANDLE_INTERRUPT(ops)
 #endif
 
+#if !QEMU_AT_LEAST(10, 2)
+#define qemu_process_cpu_events     qemu_wait_io_event
+#endif
+
 /* --- migration ------------------------------------------------------------ */
 
 #if !QEMU_AT_LEAST(11, 0)

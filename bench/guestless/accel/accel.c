@@ -211,7 +211,7 @@ static void *vcpu_thread(void *opaque)
         bql_unlock();
         sigwait(&kicks, &sig);
         bql_lock();
-        qemu_wait_io_event(cpu);
+        qemu_process_cpu_events(cpu);
     } while (!cpu->unplug);
     bql_unlock();
     rcu_unregister_thread();

@@ -108,7 +108,8 @@
  *
  * There is the address, if vmrpc_addr.family is VMRPC_AF_INET6; vmrpc_addr has
  * the port.  ::ffff:a.b.c.d stands for the IPv4 address a.b.c.d, with all that
- * it means to sockets of AF_INET; any other address is what it is.  Options and
+ * it means to sockets of AF_INET; any other address is what it is.  With
+ * IPV6_FLOWINFO_SEND, CONNECT and SENDMSG have a flow label.  Options and
  * ancillary data of the level IPPROTO_IPV6 exist for these sockets alone.  A
  * peer that comes by itself is shown with its IPv6 address.
  *
@@ -197,7 +198,8 @@ struct vmrpc_addr {
     /* VMRPC_AF_INET, or _INET6 with REQ_INET6; VMRPC_AF_UNSPEC: no address */
     __le16 family;
     __be16 port;
-    __be32 addr;                /* of VMRPC_AF_INET; else 0 */
+    /* of VMRPC_AF_INET; of _INET6, in a request, sin6_flowinfo; else 0 */
+    __be32 addr;
 };
 
 /* See "Sockets of AF_INET6".  All zero unless the family is VMRPC_AF_INET6. */

@@ -509,6 +509,100 @@ def test_options_of_both_families(guest: Guest, world: Lab) -> None:
         guest.run(["python3", "-c", _OPTIONS, PEER_ADDRESS, mapped, VM_ADDRESS])
 
 
+# Who asks is told the flow label of the datagram, or of the connection; the answer has one.
+_FLOWS = """
+import ctypes, select, socket, struct
+u, t = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM), socket.socket(socket.AF_INET6)
+u.setsockopt(socket.IPPROTO_IPV6, 11, 1)  # IPV6_FLOWINFO
+for s in u, t:
+    s.bind(('::', 5401))
+t.listen()
+print('ready', flush=True)
+while True:
+    for s in select.select([u, t], [], [])[0]:
+        if s is u:
+            _, control, _, peer = u.recvmsg(1000, 1000)
+            seen = int.from_bytes(control[0][2], 'big') if control else 0
+            label = socket.IPPROTO_IPV6, 11, (0xabcde).to_bytes(4, 'big')
+            u.sendmsg([b'%x' % seen], [label], 0, peer)
+        else:
+            c = t.accept()[0]
+            # struct in6_flowlabel_req: IPV6_FL_A_GET, IPV6_FL_F_REMOTE
+            ask = ctypes.create_string_buffer(struct.pack('16sIBBHHHI', b'', 0, 0, 0, 8, 0, 0, 0))
+            libc = ctypes.CDLL(None)
+            assert not libc.getsockopt(c.fileno(), 41, 32, ask, ctypes.byref(ctypes.c_int(32)))
+            c.sendall(b'%x' % int.from_bytes(ask.raw[16:20], 'big'))
+            c.close()
+"""
+
+_ASK_FLOWS = """
+import ctypes, errno, socket, struct, sys
+IPV6, FLOWINFO, MGR, SEND, AUTO = socket.IPPROTO_IPV6, 11, 32, 33, 70
+plain, mapped = sys.argv[1:]
+libc = ctypes.CDLL(None, use_errno=True)
+
+def udp():
+    s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    s.settimeout(60)
+    s.setsockopt(IPV6, AUTO, 0)
+    return s
+
+def told(s):
+    data, control, _, _ = s.recvmsg(1000, 1000)
+    return data.decode(), [(level, kind, value.hex()) for level, kind, value in control]
+
+def lease(s, label):
+    # GET, IPV6_FL_F_CREATE, IPV6_FL_S_EXCL
+    value = ctypes.create_string_buffer(struct.pack(
+        '16sIBBHHHI', socket.inet_pton(socket.AF_INET6, plain), label, 0, 1, 1, 0, 0, 0))
+    if libc.setsockopt(s.fileno(), IPV6, MGR, value, 32):
+        return errno.errorcode[ctypes.get_errno()]
+    return int.from_bytes(value.raw[16:20], 'big')
+
+s = udp()
+s.sendto(b'x', (plain, 5401))
+assert told(s) == ('0', [])
+s.setsockopt(IPV6, FLOWINFO, 1)
+s.sendmsg([b'x'], [(IPV6, FLOWINFO, (0x12345).to_bytes(4, 'big'))], 0, (plain, 5401))
+assert told(s) == ('12345', [(IPV6, FLOWINFO, '000abcde')])
+s.sendto(b'x', (plain, 5401, 0x54321, 0))
+assert told(s)[0] == '0'
+s.setsockopt(IPV6, SEND, 1)
+s.sendto(b'x', (plain, 5401, 0x54321, 0))
+assert told(s)[0] == '54321'
+s.sendto(b'x', (mapped, 5401, 0x54321, 0))
+assert told(s) == ('0', [])
+s.connect((plain, 5401, 0x76543, 0))
+assert s.getpeername() == (plain, 5401, 0x76543, 0), s.getpeername()
+s.send(b'x')
+assert told(s)[0] == '76543'
+
+t = socket.socket(socket.AF_INET6)
+t.setsockopt(IPV6, SEND, 1)
+t.connect((plain, 5401, 0x13579, 0))
+assert t.recv(100) == b'13579'
+
+# As iperf3 does it: the kernel chooses a label, which is its owner's alone.
+s = udp()
+label = lease(s, 0)
+assert label
+assert lease(udp(), struct.unpack('I', label.to_bytes(4, 'big'))[0]) == 'EPERM'
+s.setsockopt(IPV6, SEND, 1)
+s.connect((plain, 5401, label, 0))
+s.send(b'x')
+assert told(s)[0] == f'{label:x}'
+"""
+
+
+def test_flow_labels(guest: Guest, world: Lab) -> None:
+    """Sent as ancillary data and in addresses, for datagrams and streams; received; leased."""
+    mapped = "::ffff:" + guest.run("getent ahostsv4 peer.test").stdout.split()[0]
+    with world.peer.started([sys.executable, "-c", _FLOWS], stdout=subprocess.PIPE) as teller:
+        assert teller.stdout is not None
+        assert teller.stdout.readline() == b"ready\n"
+        guest.run(["python3", "-c", _ASK_FLOWS, PEER_ADDRESS, mapped])
+
+
 _REFUSALS = """
 import errno, json, socket, sys
 found = []

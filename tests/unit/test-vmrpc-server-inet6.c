@@ -9,6 +9,7 @@
 
 #include "hw/vmrpc/reach/inet6.h"
 #include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/wire/guest-numbers.h"
 #include "tests/fixtures/server-fixture.h"
 
 #define OWN6_WITHOUT "fd76:6d6d:6e65:7400::a00:20f"     /* of FX_GUEST4 */
@@ -375,6 +376,56 @@ static void test_options_of_both(void)
     fx_free(fx);
 }
 
+/* The flow label of the next datagram; 0: it has none. */
+static uint32_t flow_seen(int peer)
+{
+    union {
+        struct cmsghdr header;
+        uint8_t room[CMSG_SPACE(sizeof(uint32_t))];
+    } control = { };
+    struct msghdr msg = { .msg_control = &control,
+                          .msg_controllen = sizeof(control) };
+    uint32_t flow;
+
+    peer_await(peer);
+    g_assert_cmpint(recvmsg(peer, &msg, 0), ==, 0);
+    if (!msg.msg_controllen) {
+        return 0;
+    }
+    g_assert_cmpint(control.header.cmsg_type, ==, IPV6_FLOWINFO);
+    memcpy(&flow, CMSG_DATA(&control.header), sizeof(flow));
+    return ntohl(flow);
+}
+
+static void test_flow_labels(void)
+{
+    Fx *fx = new_default();
+    uint16_t port;
+    int peer = peer_socket(SOCK_DGRAM, &port), one = 1;
+    struct vmrpc_req req;
+
+    g_assert_cmpint(setsockopt(peer, IPPROTO_IPV6, IPV6_FLOWINFO, &one,
+                               sizeof(one)), ==, 0);
+    fx_ok(socket6(fx, 0, SOCK_DGRAM, IPPROTO_UDP));
+    set6(fx, 0, IPPROTO_IPV6, IPV6_AUTOFLOWLABEL, 0);
+    req = fx_req(fx, VMRPC_SENDMSG, 0);
+    req.addr.addr = htonl(0x12345);
+    fx_ok(fx6_call(fx, &req, fx_peer6, port, NULL, 0, NULL, 0));
+    g_assert_cmphex(flow_seen(peer), ==, 0);
+    set6(fx, 0, IPPROTO_IPV6, IPV6_FLOWINFO_SEND, 1);
+    fx_ok(fx6_call(fx, &req, fx_peer6, port, NULL, 0, NULL, 0));
+    g_assert_cmphex(flow_seen(peer), ==, 0x12345);
+    /* In a request of the other form there is an address. */
+    fx_ok(fx_sendto(fx, 0, fx_peer4(fx), port, NULL, 0));
+    g_assert_cmphex(flow_seen(peer), ==, 0);
+    req.op = GUINT16_TO_LE(VMRPC_CONNECT);
+    fx_ok(fx6_call(fx, &req, fx_peer6, port, NULL, 0, NULL, 0));
+    fx_ok(fx_send(fx, 0, NULL, 0));
+    g_assert_cmphex(flow_seen(peer), ==, 0x12345);
+    close(peer);
+    fx_free(fx);
+}
+
 static void test_policy(void)
 {
     g_autofree char *policy = g_strdup_printf("deny %s\nallow host\n",
@@ -552,6 +603,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/inet6/datagrams", test_datagrams);
     g_test_add_func("/vmrpc/server/inet6/options", test_options);
     g_test_add_func("/vmrpc/server/inet6/options-of-both", test_options_of_both);
+    g_test_add_func("/vmrpc/server/inet6/flow-labels", test_flow_labels);
     g_test_add_func("/vmrpc/server/inet6/policy", test_policy);
     g_test_add_func("/vmrpc/server/inet6/turns", test_turns);
     g_test_add_func("/vmrpc/server/inet6/turns-of-datagrams",

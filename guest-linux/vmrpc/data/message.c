@@ -247,6 +247,7 @@ static bool is_sound(int level, int type, size_t len)
 				      sizeof(struct sockaddr_in) },
 		{ SOL_IPV6, IPV6_HOPLIMIT, sizeof(int) },
 		{ SOL_IPV6, IPV6_TCLASS, sizeof(int) },
+		{ SOL_IPV6, IPV6_FLOWINFO, sizeof(__be32) },
 		{ SOL_IPV6, IPV6_PKTINFO, sizeof(struct in6_pktinfo) },
 		{ SOL_IPV6, IPV6_RECVERR, sizeof(struct sock_extended_err) +
 					  sizeof(struct sockaddr_in6) },

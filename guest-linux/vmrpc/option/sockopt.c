@@ -83,6 +83,8 @@ static enum vmrpc_option_kind ip6_kind(int name)
 	case IPV6_MINHOPCOUNT:
 	case IPV6_MULTICAST_HOPS:
 	case IPV6_MULTICAST_LOOP:
+	case IPV6_FLOWINFO:
+	case IPV6_FLOWINFO_SEND:
 	case IPV6_AUTOFLOWLABEL:
 		return VMRPC_OPTION_DEFER;
 	case IPV6_FREEBIND:		/* as IP_FREEBIND */
@@ -95,8 +97,10 @@ static enum vmrpc_option_kind ip6_kind(int name)
 		return VMRPC_OPTION_NOW;
 	default:
 		/*
-		 * IPV6_V6ONLY is the native side's, and so is what chooses the
-		 * side; of what the others report, nothing comes from the host.
+		 * IPV6_V6ONLY is the native side's, and so are what chooses the
+		 * side and leases of flow labels, which sockets of the guest
+		 * share out; of what the others report, nothing comes from the
+		 * host.
 		 */
 		return VMRPC_OPTION_LOCAL;
 	}

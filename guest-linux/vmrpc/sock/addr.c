@@ -33,6 +33,7 @@ void vmrpc_addr_put(struct vmrpc_call *call, const union vmrpc_name *from)
 		to->family = cpu_to_le16(VMRPC_AF_INET6);
 		memcpy(call->req6.addr, &from->in6.sin6_addr,
 		       sizeof(call->req6.addr));
+		to->addr = from->in6.sin6_flowinfo & IPV6_FLOWINFO_MASK;
 	} else {
 		to->family = cpu_to_le16(VMRPC_AF_INET);
 		to->addr = from->in.sin_addr.s_addr;
@@ -195,8 +196,11 @@ void vmrpc_addr_fill(const struct vmrpc_sock *vs, union vmrpc_name *to,
 	/* An interface counts where an address needs one, and is shown there. */
 	if (to->family == AF_INET6)
 		to->in6.sin6_scope_id = vmrpc_addr_scope(to);
-	if (!vmrpc_sk_is_inet6(vs->sk) || to->family != AF_INET ||
-	    vs->sk->sk_type != SOCK_DGRAM)
+	if (!vmrpc_sk_is_inet6(vs->sk))
+		return;
+	if (!vmrpc_sends_flow(vs->sk) && to->family == AF_INET6)
+		to->in6.sin6_flowinfo = 0;
+	if (to->family != AF_INET || vs->sk->sk_type != SOCK_DGRAM)
 		return;
 	ipv6_addr_set_v4mapped(to->in.sin_addr.s_addr, &mapped);
 	*to = name6(&mapped, to->in.sin_port);

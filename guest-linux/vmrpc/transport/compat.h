@@ -7,6 +7,7 @@
 #define VMRPC_COMPAT_H
 
 #include <linux/fs.h>
+#include <linux/ipv6.h>
 #include <linux/mm.h>
 #include <linux/net.h>
 #include <linux/slab.h>
@@ -195,6 +196,18 @@ static inline void vmrpc_disclaim_sol_socket(struct socket *sock)
 {
 #ifdef VMRPC_HAVE_CUSTOM_SOCKOPT
 	clear_bit(SOCK_CUSTOM_SOCKOPT, &sock->flags);
+#endif
+}
+
+/* --- IPV6_FLOWINFO_SEND: 6.8 moved it ------------------------------------ */
+
+/* @sk: of AF_INET6 */
+static inline bool vmrpc_sends_flow(const struct sock *sk)
+{
+#ifdef VMRPC_HAVE_FLOW_FLAG
+	return inet_test_bit(SNDFLOW, sk);
+#else
+	return inet6_sk(sk)->sndflow;
 #endif
 }
 

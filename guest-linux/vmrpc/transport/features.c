@@ -58,6 +58,10 @@ unsigned long cmsg_flags(const struct inet_sock *inet)
 #line 1 "CUSTOM_SOCKOPT"
 int custom_sockopt = SOCK_CUSTOM_SOCKOPT;
 
+/* 6.8 */
+#line 1 "FLOW_FLAG"
+int flow_flag = INET_FLAGS_SNDFLOW;
+
 /* 6.10 */
 #line 1 "ACCEPT_ARG"
 int (*accept)(struct socket *, struct socket *,

@@ -85,6 +85,13 @@ size_t vmrpc_call_write(const VmrpcCall *call, size_t offset, const void *buf,
                            MIN(len, call->in_len - offset));
 }
 
+void vmrpc_call_put_flow(const VmrpcCall *call, struct sockaddr_storage *host)
+{
+    if (call->flags & VMRPC_REQ_INET6 && host->ss_family == AF_INET6) {
+        ((struct sockaddr_in6 *)host)->sin6_flowinfo = call->addr.addr;
+    }
+}
+
 void vmrpc_call_addr(const VmrpcCall *call, struct sockaddr_in *sin)
 {
     *sin = call->named;

@@ -84,4 +84,10 @@ size_t vmrpc_call_write(const VmrpcCall *call, size_t offset, const void *buf,
 /* The address of a request; sin_family is AF_UNSPEC if there is none. */
 void vmrpc_call_addr(const VmrpcCall *call, struct sockaddr_in *sin);
 
+/*
+ * Gives @host, the host's address for it, the flow label of the request, which
+ * counts if IPV6_FLOWINFO_SEND is set.
+ */
+void vmrpc_call_put_flow(const VmrpcCall *call, struct sockaddr_storage *host);
+
 #endif /* HW_VMRPC_CALL_H */

@@ -297,6 +297,7 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (len < 0) {
         return len;
     }
+    vmrpc_call_put_flow(call, &ss);
     ret = connect_host(srv, s, &ss, len);
     if (s->removed) {
         return -EBADF;

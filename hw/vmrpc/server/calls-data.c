@@ -132,6 +132,7 @@ static VMRPC_LOCKED int send_destination(VmrpcServer *srv, VmrpcSock *s,
     if (len < 0) {
         return len;
     }
+    vmrpc_call_put_flow(call, ss);
     msg->msg_name = ss;
     msg->msg_namelen = len;
     len = vmrpc_host_bind_source(srv, s);

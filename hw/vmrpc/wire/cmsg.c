@@ -132,6 +132,13 @@ static int switch6_to_host(const uint8_t *from, uint8_t *to,
     return 0;
 }
 
+/* IPV6_FLOWINFO, in network byte order, in both directions */
+static int flowinfo(const uint8_t *from, uint8_t *to, const VmrpcCmsgOps *ops)
+{
+    memcpy(to, from, sizeof(uint32_t));
+    return 0;
+}
+
 static int tos_byte_to_host(const uint8_t *from, uint8_t *to,
                             const VmrpcCmsgOps *ops)
 {
@@ -492,6 +499,8 @@ static const Conversion to_host[] = {
       SOL_IPV6, IPV6_HOPLIMIT, sizeof(int), octet6_to_host },
     { GUEST6, SOL_IPV6, IPV6_TCLASS, 4,
       SOL_IPV6, IPV6_TCLASS, sizeof(int), octet6_to_host },
+    { GUEST6, SOL_IPV6, IPV6_FLOWINFO, 4,
+      SOL_IPV6, IPV6_FLOWINFO, sizeof(uint32_t), flowinfo },
     { GUEST6, SOL_IPV6, IPV6_DONTFRAG, 4,
       SOL_IPV6, IPV6_DONTFRAG, sizeof(int), switch6_to_host },
     { GUEST6, SOL_IPV6, IPV6_PKTINFO, G_PKTINFO6,
@@ -522,6 +531,8 @@ static const Conversion from_host[] = {
       SOL_IPV6, IPV6_HOPLIMIT, 4, int_from_host },
     { PLAIN, SOL_IPV6, IPV6_TCLASS, sizeof(int),
       SOL_IPV6, IPV6_TCLASS, 4, int_from_host },
+    { PLAIN, SOL_IPV6, IPV6_FLOWINFO, sizeof(uint32_t),
+      SOL_IPV6, IPV6_FLOWINFO, 4, flowinfo },
     { GUEST6, SOL_IPV6, IPV6_PKTINFO, sizeof(struct in6_pktinfo),
       SOL_IPV6, IPV6_PKTINFO, G_PKTINFO6, pktinfo6_from_host },
     { PLAIN, SOL_IPV6, IPV6_RECVERR, sizeof(RecvErr6),

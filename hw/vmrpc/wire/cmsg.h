@@ -72,7 +72,7 @@ typedef struct VmrpcCmsgDrops {
  *
  * IP_TTL, IP_TOS, IP_PKTINFO, UDP_SEGMENT and SO_TIMESTAMPING exist in this
  * direction; with PLAIN6 and MAPPED6 also IPV6_HOPLIMIT, IPV6_TCLASS,
- * IPV6_PKTINFO, IPV6_DONTFRAG.
+ * IPV6_PKTINFO, IPV6_DONTFRAG, IPV6_FLOWINFO.
  *
  * Returns: msg_controllen; -EINVAL for a malformed or unknown message, or for
  * a source address that is not the guest's; -ENODEV for the number of an

@@ -62,6 +62,10 @@ enum {
     G_SO_TIMESTAMPING_NEW = 65,
 };
 
+/* Linux's numbers that the C library has no names for */
+#define IPV6_FLOWINFO 11
+#define IPV6_FLOWINFO_SEND 33
+
 /* The guest's MTU for one of the host, in bytes */
 static inline uint32_t vmrpc_guest_mtu(uint32_t mtu)
 {

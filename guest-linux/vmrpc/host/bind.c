@@ -99,7 +99,10 @@ static bool is_bindable(const struct vmrpc_sock *vs,
 		to->family == AF_UNSPEC && !to->in.sin_addr.s_addr);
 }
 
-/* The errors of __inet_bind() for a connected socket, in its order. */
+/*
+ * The errors of __inet_bind() for a connected socket, in its order.
+ * __inet6_bind() looks at the address last.
+ */
 static int bind_too_late(struct vmrpc_sock *vs, const union vmrpc_name *to,
 			 int len)
 {
@@ -110,7 +113,7 @@ static int bind_too_late(struct vmrpc_sock *vs, const union vmrpc_name *to,
 		return -EINVAL;
 	if (!is_bindable(vs, to))
 		return -EAFNOSUPPORT;
-	if (vmrpc_addr_get4(to, &addr) &&
+	if (!vmrpc_sk_is_inet6(vs->sk) && vmrpc_addr_get4(to, &addr) &&
 	    !inet_addr_valid_or_nonlocal(net, inet_sk(vs->sk), addr,
 					 inet_addr_type(net, addr)))
 		return -EADDRNOTAVAIL;

@@ -117,6 +117,18 @@ static size_t largest(const struct vmrpc_sock *vs, const union vmrpc_name *to)
 							   : DATAGRAM_MAX6;
 }
 
+/*
+ * Is the peer IPv4-mapped and without a port?  UDP of AF_INET6 gives it to that
+ * of IPv4 as an address, which needs one.
+ */
+static bool lacks_port(const struct vmrpc_sock *vs)
+{
+	__be32 addr;
+
+	return vmrpc_sk_is_inet6(vs->sk) && !vmrpc_sk_is_ping(vs->sk) &&
+	       !vs->peer.in6.sin6_port && vmrpc_addr_get4(&vs->peer, &addr);
+}
+
 /* Returns -ESTALE if the host does not serve the socket any more. */
 static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 		       const union vmrpc_name *to)
@@ -131,6 +143,8 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 		return -EMSGSIZE;
 	if (msg->msg_flags & MSG_OOB)
 		return -EOPNOTSUPP;
+	if (!to && lacks_port(vs))
+		return -EINVAL;
 	n = check_segments(vs, msg);
 	if (n)
 		return n;

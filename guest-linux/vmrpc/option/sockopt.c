@@ -244,6 +244,13 @@ static int native_set_copy(struct socket *sock, int level, int name,
 {
 	int err;
 
+	/* To IPv6 no memory at all is the number 0. */
+	if (level == IPPROTO_IPV6 && *optlen && sockptr_is_null(optval)) {
+		err = native_set(sock, level, name, optval, *optlen);
+		*optlen = sizeof(int);
+		memset(value, 0, *optlen);
+		return err;
+	}
 	if (*optlen <= VMRPC_OPTVAL_MAX &&
 	    !copy_from_sockptr(value, optval, *optlen))
 		return native_set(sock, level, name, KERNEL_SOCKPTR(value),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "args.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/errqueue.h>
@@ -76,12 +77,74 @@ struct in_addr arg_in_addr(uint32_t addr)
     return in;
 }
 
+static struct in6_addr mapped(struct in_addr addr)
+{
+    struct in6_addr in6 = { 0 };
+
+    in6.s6_addr16[5] = 0xffff;
+    in6.s6_addr32[3] = addr.s_addr;
+    return in6;
+}
+
+struct in6_addr arg_in6_addr(uint32_t addr)
+{
+    bool plain = world_family == WORLD_PLAIN;
+    struct in6_addr in6 = in6addr_any;
+
+    if (addr == ADDR_OTHER) {
+        return plain ? mapped(addresses.peer) : addresses.peer6;
+    }
+    if (addr == ADDR_ANY || addr > ADDR_MULTICAST) {
+        return in6addr_any;
+    }
+    if (!plain) {
+        return mapped(arg_in_addr(addr));
+    }
+    switch (addr) {
+    case ADDR_ME:
+        return addresses.me6;
+    case ADDR_PEER:
+        return addresses.peer6;
+    case ADDR_PEER2:
+        return addresses.peer26;
+    case ADDR_LOOPBACK:
+        return in6addr_loopback;
+    case ADDR_FOREIGN:
+        inet_pton(AF_INET6, "2001:db8:f::9", &in6);
+        break;
+    case ADDR_POOL:
+        inet_pton(AF_INET6, "fe80::9", &in6);
+        break;
+    default:
+        inet_pton(AF_INET6, "ff0e::9", &in6);
+    }
+    return in6;
+}
+
+int arg_family(void)
+{
+    return world_family == WORLD_INET ? AF_INET : AF_INET6;
+}
+
+socklen_t arg_length(socklen_t len)
+{
+    if (world_family == WORLD_INET) {
+        return len;
+    }
+    /* So that both lengths occur, with either family. */
+    return len == sizeof(struct sockaddr_in) ? sizeof(struct sockaddr_in6) :
+           len == sizeof(struct sockaddr_in6) ? sizeof(struct sockaddr_in) :
+           len;
+}
+
 /* Writes an address that ends at the end of the memory. */
 void *arg_address(const struct worker *w, uint32_t arg, socklen_t len)
 {
     uint32_t addr = arg & 0xff;
     struct sockaddr_storage ss = { 0 };
     struct sockaddr_in *sin = (struct sockaddr_in *)&ss;
+    struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)&ss;
+    int other = world_family == WORLD_INET ? AF_INET6 : AF_INET;
     socklen_t have = len < sizeof(ss) ? len : sizeof(ss);
     uint8_t *at = w->arena.hole - have;
 
@@ -93,12 +156,54 @@ void *arg_address(const struct worker *w, uint32_t arg, socklen_t len)
         return w->arena.hole;
     }
     sin->sin_family = addr == ADDR_UNSPEC ? AF_UNSPEC :
-                      addr == ADDR_INET6 ? AF_INET6 :
-                      addr == ADDR_FAMILY ? 77 : AF_INET;
+                      addr == ADDR_INET6 ? other :
+                      addr == ADDR_FAMILY ? 77 : arg_family();
     sin->sin_port = htons(call_resolve_port(w->world, arg >> 8));
-    sin->sin_addr = arg_in_addr(addr);
+    if (sin->sin_family == AF_INET6) {
+        sin6->sin6_addr = arg_in6_addr(addr);
+    } else {
+        sin->sin_addr = arg_in_addr(addr);
+    }
     memcpy(at, &ss, have);
     return at;
+}
+
+/* What an IPv6 address stands for, as one of IPv4. */
+static struct in_addr meaning_of(const struct in6_addr *in6)
+{
+    struct in_addr last = { in6->s6_addr32[3] };
+
+    if (IN6_ARE_ADDR_EQUAL(in6, &addresses.me6)) {
+        return addresses.me;
+    }
+    if (IN6_ARE_ADDR_EQUAL(in6, &addresses.peer6)) {
+        return addresses.peer;
+    }
+    if (IN6_ARE_ADDR_EQUAL(in6, &addresses.peer26)) {
+        return addresses.peer2;
+    }
+    return IN6_IS_ADDR_LOOPBACK(in6) ? arg_in_addr(ADDR_LOOPBACK) : last;
+}
+
+/*
+ * Of WORLD_MAPPED, callers and senders from outside are IPv4-mapped natively,
+ * and IPv6 otherwise: the kind of address is compared elsewhere.
+ */
+static void address6_facts(struct outcome *o, const void *at)
+{
+    struct sockaddr_in6 sin6;
+    struct in_addr in;
+    bool ours;
+
+    memcpy(&sin6, at, sizeof(sin6));
+    in = meaning_of(&sin6.sin6_addr);
+    ours = in.s_addr != addresses.peer.s_addr &&
+           in.s_addr != addresses.peer2.s_addr;
+    outcome_fact(o, 'x', "address", ntohl(in.s_addr));
+    outcome_fact(o, ours ? 'o' : 'p', "port", ntohs(sin6.sin6_port));
+    outcome_fact(o, world_family == WORLD_MAPPED && !ours ? 'i' : 'd', "mapped",
+                 IN6_IS_ADDR_V4MAPPED(&sin6.sin6_addr));
+    outcome_fact(o, 'x', "zero", sin6.sin6_flowinfo | sin6.sin6_scope_id);
 }
 
 static void address_facts(struct outcome *o, const void *at, socklen_t len)
@@ -109,6 +214,12 @@ static void address_facts(struct outcome *o, const void *at, socklen_t len)
     memcpy(&sin, at, len < sizeof(sin) ? len : sizeof(sin));
     if (len >= sizeof(sin.sin_family)) {
         outcome_fact(o, 'd', "family", sin.sin_family);
+    }
+    if (sin.sin_family == AF_INET6) {
+        if (len >= sizeof(struct sockaddr_in6)) {
+            address6_facts(o, at);
+        }
+        return;
     }
     if (len < sizeof(sin)) {
         return;
@@ -144,13 +255,13 @@ void *arg_room(const struct worker *w, uint32_t room, socklen_t **len)
         **len = -1;
         break;
     case ROOM_BAD:
-        **len = sizeof(struct sockaddr_in);
+        **len = arg_length(sizeof(struct sockaddr_in));
         return w->arena.hole;
     case ROOM_BAD_LENGTH:
         *len = (socklen_t *)w->arena.hole;
         break;
     default:
-        **len = sizeof(struct sockaddr_in);
+        **len = arg_length(sizeof(struct sockaddr_in));
     }
     return small + 64;
 }
@@ -162,7 +273,8 @@ void arg_room_facts(struct outcome *o, const struct worker *w,
         [ROOM_EXACT] = 16, [ROOM_SHORT] = 8, [ROOM_LONG] = 128,
     };
     const uint8_t *at = w->arena.small + 64;
-    socklen_t have = sizes[room] < len ? sizes[room] : len;
+    socklen_t size = arg_length(sizes[room]);
+    socklen_t have = size < len ? size : len;
 
     outcome_fact(o, 'd', "namelen", len);
     address_facts(o, at, have);
@@ -338,10 +450,33 @@ struct cmsghdr *arg_put_control(struct msghdr *msg, int level, int type,
     return c;
 }
 
+/* A message of IPv4, or of IPv6 where the addresses are its own. */
+static struct cmsghdr *put_ip(struct msghdr *msg, int type, const void *data,
+                              size_t len)
+{
+    if (world_family != WORLD_PLAIN) {
+        return arg_put_control(msg, SOL_IP, type, data, len);
+    }
+    return arg_put_control(msg, SOL_IPV6, type == IP_TTL ? IPV6_HOPLIMIT
+                                                         : IPV6_TCLASS,
+                           data, len);
+}
+
+static void put_pktinfo(struct msghdr *msg, uint32_t addr)
+{
+    struct in_pktinfo info = { .ipi_spec_dst = arg_in_addr(addr) };
+    struct in6_pktinfo info6 = { .ipi6_addr = arg_in6_addr(addr) };
+
+    if (world_family == WORLD_PLAIN) {
+        arg_put_control(msg, SOL_IPV6, IPV6_PKTINFO, &info6, sizeof(info6));
+    } else {
+        arg_put_control(msg, SOL_IP, IP_PKTINFO, &info, sizeof(info));
+    }
+}
+
 void arg_control(const struct worker *w, struct msghdr *msg,
                  uint32_t control)
 {
-    struct in_pktinfo info = { .ipi_spec_dst = addresses.me };
     uint32_t stamps = 1 << 4;   /* SOF_TIMESTAMPING_SOFTWARE */
     int ttl = 7, tos = 0x28, zero = 0;
     uint8_t tos_byte = 0x28;
@@ -353,36 +488,36 @@ void arg_control(const struct worker *w, struct msghdr *msg,
     memset(msg->msg_control, 0, 256);
     switch (control) {
     case CONTROL_TTL:
-        arg_put_control(msg, SOL_IP, IP_TTL, &ttl, sizeof(ttl));
+        put_ip(msg, IP_TTL, &ttl, sizeof(ttl));
         break;
     case CONTROL_TOS:
-        arg_put_control(msg, SOL_IP, IP_TOS, &tos, sizeof(tos));
+        put_ip(msg, IP_TOS, &tos, sizeof(tos));
         break;
     case CONTROL_TOS_BYTE:
-        arg_put_control(msg, SOL_IP, IP_TOS, &tos_byte, sizeof(tos_byte));
+        put_ip(msg, IP_TOS, &tos_byte, sizeof(tos_byte));
         break;
     case CONTROL_TTL_ZERO:
-        arg_put_control(msg, SOL_IP, IP_TTL, &zero, sizeof(zero));
+        put_ip(msg, IP_TTL, &zero, sizeof(zero));
         break;
     case CONTROL_PKTINFO_FOREIGN:
-        info.ipi_spec_dst = arg_in_addr(ADDR_FOREIGN);
-        /* fall through */
+        put_pktinfo(msg, ADDR_FOREIGN);
+        break;
     case CONTROL_PKTINFO:
-        arg_put_control(msg, SOL_IP, IP_PKTINFO, &info, sizeof(info));
+        put_pktinfo(msg, ADDR_ME);
         break;
     case CONTROL_SEGMENT:
         arg_put_control(msg, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment));
         break;
     case CONTROL_TWO:
-        arg_put_control(msg, SOL_IP, IP_TTL, &ttl, sizeof(ttl));
-        arg_put_control(msg, SOL_IP, IP_TOS, &tos, sizeof(tos));
+        put_ip(msg, IP_TTL, &ttl, sizeof(ttl));
+        put_ip(msg, IP_TOS, &tos, sizeof(tos));
         break;
     case CONTROL_SHORT:
-        c = arg_put_control(msg, SOL_IP, IP_TTL, &ttl, sizeof(ttl));
+        c = put_ip(msg, IP_TTL, &ttl, sizeof(ttl));
         c->cmsg_len = 8;
         break;
     case CONTROL_LONG:
-        c = arg_put_control(msg, SOL_IP, IP_TTL, &ttl, sizeof(ttl));
+        c = put_ip(msg, IP_TTL, &ttl, sizeof(ttl));
         c->cmsg_len = 200;
         break;
     case CONTROL_LEVEL:
@@ -400,7 +535,7 @@ void arg_control(const struct worker *w, struct msghdr *msg,
         msg->msg_controllen = 32;
         break;
     case CONTROL_HUGE:
-        arg_put_control(msg, SOL_IP, IP_TTL, &ttl, sizeof(ttl));
+        put_ip(msg, IP_TTL, &ttl, sizeof(ttl));
         msg->msg_controllen = INT_MAX;
         break;
     default:
@@ -418,6 +553,16 @@ static void pktinfo_facts(struct outcome *o, const uint8_t *data)
     outcome_fact(o, 'x', "pktinfo.addr", ntohl(info.ipi_addr.s_addr));
 }
 
+static void pktinfo6_facts(struct outcome *o, const uint8_t *data)
+{
+    struct in6_pktinfo info;
+
+    memcpy(&info, data, sizeof(info));
+    outcome_fact(o, 'd', "pktinfo.interface", info.ipi6_ifindex != 0);
+    outcome_fact(o, 'x', "pktinfo.addr",
+                 ntohl(meaning_of(&info.ipi6_addr).s_addr));
+}
+
 static void recverr_facts(struct outcome *o, const uint8_t *data, size_t len)
 {
     struct sock_extended_err ee;
@@ -429,7 +574,7 @@ static void recverr_facts(struct outcome *o, const uint8_t *data, size_t len)
     outcome_fact(o, 'd', "recverr.code", ee.ee_code);
     outcome_fact(o, 'd', "recverr.info", ee.ee_info);
     if (len >= sizeof(ee) + sizeof(struct sockaddr_in)) {
-        address_facts(o, data + sizeof(ee), sizeof(struct sockaddr_in));
+        address_facts(o, data + sizeof(ee), len - sizeof(ee));
     }
 }
 
@@ -450,6 +595,12 @@ void arg_control_facts(struct outcome *o, struct msghdr *msg)
             len >= sizeof(struct in_pktinfo)) {
             pktinfo_facts(o, data);
         } else if (c->cmsg_level == SOL_IP && c->cmsg_type == IP_RECVERR &&
+                   len >= sizeof(struct sock_extended_err)) {
+            recverr_facts(o, data, len);
+        } else if (c->cmsg_level == SOL_IPV6 && c->cmsg_type == IPV6_PKTINFO &&
+                   len >= sizeof(struct in6_pktinfo)) {
+            pktinfo6_facts(o, data);
+        } else if (c->cmsg_level == SOL_IPV6 && c->cmsg_type == IPV6_RECVERR &&
                    len >= sizeof(struct sock_extended_err)) {
             recverr_facts(o, data, len);
         } else if (len == sizeof(value)) {

@@ -21,6 +21,11 @@ struct pieces {
 
 /* An ADDR_... as a number. */
 struct in_addr arg_in_addr(uint32_t addr);
+struct in6_addr arg_in6_addr(uint32_t addr);
+
+/* The sockets' family, and @len as the length of its addresses if it is 16. */
+int arg_family(void);
+socklen_t arg_length(socklen_t len);
 
 /* An address of @len bytes, from the argument of type 'A'. */
 void *arg_address(const struct worker *w, uint32_t arg, socklen_t len);

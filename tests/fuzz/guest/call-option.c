@@ -45,6 +45,9 @@ static void put_value(uint8_t *to, int level, int name, uint32_t value)
         .imr_multiaddr = arg_in_addr(ADDR_MULTICAST),
         .imr_address = addresses.me,
     };
+    struct ipv6_mreq mreq6 = {
+        .ipv6mr_multiaddr = arg_in6_addr(ADDR_MULTICAST),
+    };
 
     memset(to, 0, 512);
     /* Bound to a missing interface, the native side receives nothing. */
@@ -61,6 +64,9 @@ static void put_value(uint8_t *to, int level, int name, uint32_t value)
                                    name == IP_DROP_MEMBERSHIP ||
                                    name == IP_MULTICAST_IF)) {
         memcpy(to, &mreq, sizeof(mreq));
+    } else if (level == SOL_IPV6 && (name == IPV6_ADD_MEMBERSHIP ||
+                                     name == IPV6_DROP_MEMBERSHIP)) {
+        memcpy(to, &mreq6, sizeof(mreq6));
     }
 }
 

@@ -41,7 +41,7 @@ static void place(struct world *world, uint32_t slot, int fd, int type)
 void call_socket(struct worker *w, struct outcome *o)
 {
     const uint32_t *arg = w->op.arg;
-    int fd = socket(AF_INET, arg[1], (int)arg[2]);
+    int fd = socket(arg_family(), arg[1], (int)arg[2]);
     int type = 0;
     socklen_t len = sizeof(type);
 
@@ -82,17 +82,19 @@ void call_dup(struct worker *w, struct outcome *o)
 void call_bind(struct worker *w, struct outcome *o)
 {
     const uint32_t *arg = w->op.arg;
+    socklen_t len = arg_length(arg[2]);
 
-    call_result(o, bind(w->world->fd[arg[0]], arg_address(w, arg[1], arg[2]),
-                   arg[2]));
+    call_result(o, bind(w->world->fd[arg[0]], arg_address(w, arg[1], len),
+                   len));
 }
 
 void call_connect(struct worker *w, struct outcome *o)
 {
     const uint32_t *arg = w->op.arg;
+    socklen_t len = arg_length(arg[2]);
 
-    call_result(o, connect(w->world->fd[arg[0]], arg_address(w, arg[1], arg[2]),
-                      arg[2]));
+    call_result(o, connect(w->world->fd[arg[0]], arg_address(w, arg[1], len),
+                      len));
 }
 
 void call_listen(struct worker *w, struct outcome *o)

@@ -51,7 +51,7 @@ void call_send(struct worker *w, struct outcome *o)
     msg.msg_iov = p.iov;
     msg.msg_iovlen = p.num;
     if ((arg[5] & 0xff) != ADDR_NONE) {
-        msg.msg_namelen = sizeof(struct sockaddr_in);
+        msg.msg_namelen = arg_length(sizeof(struct sockaddr_in));
         msg.msg_name = arg_address(w, arg[5], msg.msg_namelen);
     }
     /* Calls without a vector have the first piece. */

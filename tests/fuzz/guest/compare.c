@@ -56,7 +56,7 @@ int compare_load_known(const char *path)
     return 0;
 }
 
-bool compare_is_known(const char *signature)
+static bool matches(const char *signature)
 {
     unsigned i;
 
@@ -66,6 +66,17 @@ bool compare_is_known(const char *signature)
         }
     }
     return false;
+}
+
+/* What is known of AF_INET is known of AF_INET6, too. */
+bool compare_is_known(const char *signature)
+{
+    const char *family = world_family_names[world_family];
+    size_t len = strlen(family);
+
+    return matches(signature) ||
+           (len && !strncmp(signature, family, len) &&
+            matches(signature + len + 1));
 }
 
 /* --- what differs --------------------------------------------------------- */
@@ -104,7 +115,8 @@ static void write_signature(struct run *run, unsigned step, const char *before,
     bool option = op->kind == OP_SET || op->kind == OP_GET;
 
     snprintf(run->report->signature, sizeof(run->report->signature),
-             "%s%s%s%s%s%s%s: %s", op_name(op->kind),
+             "%s%s%s%s%s%s%s%s%s: %s", world_family_names[world_family],
+             world_family == WORLD_INET ? "" : " ", op_name(op->kind),
              compare_type_name(run->step[step].type), before,
              circumstance_of(op), option ? " " : "",
              option ? op_option_name(op->arg[1], op->arg[2]) : "",

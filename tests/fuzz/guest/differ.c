@@ -35,14 +35,14 @@
 
 struct sequence {
     struct op ops[OPS_MAX];
-    unsigned num;
+    unsigned num, family;       /* WORLD_... */
     bool unprivileged;
 };
 
 struct differ {
     const struct differ_config *config;
-    int native_netns;
-    int channel[2];             /* native, outsourced */
+    int native_netns[2];        /* ... and where IPv6 has its own addresses */
+    int native_channel[2], channel;
     unsigned ports;             /* ports that have been used */
     struct report *report;      /* shared with the process that runs one */
     char *seen[SEEN_MAX];
@@ -79,9 +79,10 @@ static void run_here(struct differ *d, const struct sequence *s)
     static struct world ours = { .name = "outsourced", .netns = -1 };
     unsigned range = (PORTS_TO - PORTS_FROM) / FIXED_PORTS;
 
-    native.netns = d->native_netns;
-    native.channel = d->channel[0];
-    ours.channel = d->channel[1];
+    world_family = s->family;
+    native.netns = d->native_netns[s->family == WORLD_PLAIN];
+    native.channel = d->native_channel[s->family == WORLD_PLAIN];
+    ours.channel = d->channel;
     native.port_base = PORTS_FROM + d->ports % range * FIXED_PORTS;
     ours.port_base = native.port_base;
     d->report->verdict = VERDICT_BROKEN;
@@ -278,7 +279,8 @@ static void print_difference(const struct sequence *s,
     printf("# seed 0x%llx, again in %u of %u, %u of %u steps left\n",
            (unsigned long long)seed, confirmed, CONFIRMATIONS, s->num,
            before);
-    printf("%s%s=== end\n", s->unprivileged ? "unprivileged\n" : "",
+    printf("%s%s%s%s=== end\n", s->unprivileged ? "unprivileged\n" : "",
+           world_family_names[s->family], s->family ? "\n" : "",
            report->text);
     fflush(stdout);
 }
@@ -324,7 +326,23 @@ static void make_sequence(struct differ *d, uint64_t seed, struct sequence *s)
     struct random r = { seed };
 
     s->unprivileged = random_percent(&r, 50);
+    s->family = random_percent(&r, 40) ? WORLD_INET : 1 + random_below(&r, 2);
     s->num = generate(random_next(&r), d->config->steps, s->ops);
+}
+
+static bool is_family(const char *line, unsigned *family)
+{
+    unsigned i;
+
+    for (i = 1; i < WORLD_FAMILIES; i++) {
+        size_t len = strlen(world_family_names[i]);
+
+        if (!strncmp(line, world_family_names[i], len) && line[len] == '\n') {
+            *family = i;
+            return true;
+        }
+    }
+    return false;
 }
 
 /* The next sequence of a file: 1, 0 at its end, or -1. */
@@ -342,6 +360,8 @@ static int read_sequence(FILE *file, struct sequence *s)
         }
         if (!strcmp(line, "unprivileged\n")) {
             s->unprivileged = true;
+        } else if (is_family(line, &s->family)) {
+            continue;
         } else if (!op_parse(line, &s->ops[s->num++])) {
             fprintf(stderr, "not a step: %s", line);
             return -1;
@@ -352,18 +372,28 @@ static int read_sequence(FILE *file, struct sequence *s)
 
 /* --- the channels --------------------------------------------------------- */
 
-/* The peer of the native world: a process in a namespace of its own. */
-static int start_native_peer(const struct differ_config *config)
+/* The namespace at @path, or the one of the same name for IPv6 addresses. */
+static int open_netns(const char *path, bool inet6)
+{
+    char name[256];
+
+    snprintf(name, sizeof(name), "%s%s", path, inet6 ? "6" : "");
+    return open(name, O_RDONLY | O_CLOEXEC);
+}
+
+/* A peer of the native world: a process in a namespace of its own. */
+static int start_native_peer(const struct differ_config *config, bool inet6)
 {
     char *const text[] = { config->peer, config->peer2, config->me };
+    char *const text6[] = { config->peer6, config->peer26, config->me6 };
     struct peer_config peer;
     int pair[2], netns;
 
-    if (peer_config_parse(&peer, text) ||
+    if (peer_config_parse(&peer, inet6 ? text6 : text) ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
         return -1;
     }
-    netns = open(config->peer_netns, O_RDONLY | O_CLOEXEC);
+    netns = open_netns(config->peer_netns, inet6);
     if (netns < 0) {
         perror(config->peer_netns);
         return -1;
@@ -384,20 +414,29 @@ static int start_native_peer(const struct differ_config *config)
 static int set_up(struct differ *d)
 {
     const struct differ_config *config = d->config;
+    unsigned i;
 
     if (inet_pton(AF_INET, config->me, &addresses.me) != 1 ||
         inet_pton(AF_INET, config->peer, &addresses.peer) != 1 ||
-        inet_pton(AF_INET, config->peer2, &addresses.peer2) != 1) {
-        fprintf(stderr, "addresses are not IPv4's\n");
+        inet_pton(AF_INET, config->peer2, &addresses.peer2) != 1 ||
+        inet_pton(AF_INET6, config->me6, &addresses.me6) != 1 ||
+        inet_pton(AF_INET6, config->peer6, &addresses.peer6) != 1 ||
+        inet_pton(AF_INET6, config->peer26, &addresses.peer26) != 1) {
+        fprintf(stderr, "not an address\n");
         return -1;
     }
-    d->native_netns = open(config->native_netns, O_RDONLY | O_CLOEXEC);
-    d->channel[0] = start_native_peer(config);
-    d->channel[1] = open(config->port, O_RDWR | O_CLOEXEC);
+    for (i = 0; i < 2; i++) {
+        d->native_netns[i] = open_netns(config->native_netns, i);
+        d->native_channel[i] = start_native_peer(config, i);
+        if (d->native_netns[i] < 0 || d->native_channel[i] < 0) {
+            perror(config->native_netns);
+            return -1;
+        }
+    }
+    d->channel = open(config->port, O_RDWR | O_CLOEXEC);
     d->report = mmap(NULL, sizeof(*d->report), PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (d->native_netns < 0 || d->channel[0] < 0 || d->channel[1] < 0 ||
-        d->report == MAP_FAILED || gift_make()) {
+    if (d->channel < 0 || d->report == MAP_FAILED || gift_make()) {
         perror("cannot begin");
         return -1;
     }

@@ -6,9 +6,11 @@
 #include <stdint.h>
 
 struct differ_config {
-    const char *native_netns, *peer_netns;  /* paths */
+    /* Paths; those of sequences with IPv6 addresses end with a 6. */
+    const char *native_netns, *peer_netns;
     const char *port;           /* of virtio-serial: the outer peer */
     char *me, *peer, *peer2;    /* addresses */
+    char *me6, *peer6, *peer26;
     uint64_t seed;
     unsigned seconds, steps, count;         /* count 0: until time is over */
     const char *first;          /* sequences as text, to begin with; or NULL */

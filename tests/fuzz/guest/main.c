@@ -27,6 +27,9 @@ static const struct option options[] = {
     { "me", required_argument, NULL, 'M' },
     { "peer", required_argument, NULL, 'P' },
     { "peer2", required_argument, NULL, 'Q' },
+    { "me6", required_argument, NULL, 'X' },
+    { "peer6", required_argument, NULL, 'Y' },
+    { "peer26", required_argument, NULL, 'Z' },
     { "known", required_argument, NULL, 'K' },
     { "first", required_argument, NULL, 'F' },
     { "replay", required_argument, NULL, 'R' },
@@ -142,6 +145,15 @@ static int parse(int argc, char *argv[], struct differ_config *config)
         case 'Q':
             config->peer2 = optarg;
             break;
+        case 'X':
+            config->me6 = optarg;
+            break;
+        case 'Y':
+            config->peer6 = optarg;
+            break;
+        case 'Z':
+            config->peer26 = optarg;
+            break;
         case 'F':
             config->first = optarg;
             break;
@@ -180,7 +192,7 @@ int main(int argc, char *argv[])
     }
     if (!strcmp(argv[1], "differ") && config.native_netns &&
         config.peer_netns && config.port && config.me && config.peer &&
-        config.peer2) {
+        config.peer2 && config.me6 && config.peer6 && config.peer26) {
         return differ_main(&config);
     }
     return usage();

@@ -37,7 +37,9 @@ enum op_kind {
 enum {
     ADDR_ANY, ADDR_ME, ADDR_PEER, ADDR_PEER2, ADDR_LOOPBACK, ADDR_FOREIGN,
     ADDR_POOL, ADDR_BROADCAST, ADDR_MULTICAST, ADDR_UNSPEC, ADDR_INET6,
-    ADDR_FAMILY, ADDR_NONE, ADDR_NULL, ADDR_BAD, ADDRS
+    ADDR_FAMILY, ADDR_NONE, ADDR_NULL, ADDR_BAD,
+    ADDR_OTHER,                 /* the peer's of the other kind: WORLD_... */
+    ADDRS
 };
 
 /* Ports: these, and the ones of sockets. */

@@ -79,32 +79,47 @@ _SMALL = {
 _SYSCTL4 = {**_SMALL, "net.ipv4.icmp_ratelimit": "0", "net.ipv4.icmp_ratemask": "0"}
 _SYSCTL6 = {**_SMALL, "net.ipv6.icmp.ratelimit": "0", "net.ipv6.icmp.ratemask": ""}
 
-# The native world, with the addresses of the other one.  MTU: the host's veth
-# has 1500, of which IPv6 takes 20 bytes more.
+# The native world, with the addresses of the other one, twice: near and far, where peers have
+# IPv4 addresses, and near6 and far6, where they have IPv6's.  MTU: the host's veth has 1500, of
+# which IPv6 takes 20 bytes more than IPv4.
 # The interface has our device's name, as calls use it. The metric keeps the multicast route apart:
 # with a next hop in common, Linux takes a peer for a group.
+# Other namespaces have no part of the module, so that these sockets are Linux's own.
 _NATIVE = """
 set -e
-ip netns add near
-ip netns add far
-ip -n near link add vmrpc0 type veth peer name vmrpc0 netns far
-for space in near far; do
-    ip -n $space link set lo up
-    ip -n $space link set vmrpc0 mtu 1480 up
-done
-ip -n near address add {me}/29 dev vmrpc0
-ip -n far address add {peer}/32 dev vmrpc0
-ip -n far address add {peer2}/32 dev vmrpc0
-ip -n near route add {peer}/32 dev vmrpc0 src {me}
-ip -n near route add {peer2}/32 dev vmrpc0 src {me}
-ip -n near route add 255.255.255.255/32 dev vmrpc0 src {me}
-ip -n near route add 224.0.0.0/4 dev vmrpc0 src {me} metric 9
-ip -n near route add unreachable 198.18.0.0/15
-ip -n far route add {me}/32 dev vmrpc0 src {peer}
+echo off > /sys/module/vmrpc/parameters/namespaces
 lladdr() {{ ip -n $1 -o link show vmrpc0 | sed 's/.*ether \\([^ ]*\\).*/\\1/'; }}
-ip -n near neighbour add {peer} lladdr $(lladdr far) dev vmrpc0 nud permanent
-ip -n near neighbour add {peer2} lladdr $(lladdr far) dev vmrpc0 nud permanent
-ip -n far neighbour add {me} lladdr $(lladdr near) dev vmrpc0 nud permanent
+pair() {{
+    ip netns add $1
+    ip netns add $2
+    ip -n $1 link add vmrpc0 type veth peer name vmrpc0 netns $2
+    for space in $1 $2; do
+        ip -n $space link set lo up
+        ip -n $space link set vmrpc0 mtu $3 up
+    done
+    ip -n $1 address add {me}/29 dev vmrpc0
+    ip -n $1 -6 address add {me6}/128 dev vmrpc0 nodad
+    ip -n $1 route add 255.255.255.255/32 dev vmrpc0 src {me}
+    ip -n $1 route add 224.0.0.0/4 dev vmrpc0 src {me} metric 9
+    ip -n $1 route add unreachable 198.18.0.0/15
+    for each in {peer} {peer2}; do
+        ip -n $2 address add $each/32 dev vmrpc0
+        ip -n $1 route add $each/32 dev vmrpc0 src {me}
+        ip -n $1 neighbour add $each lladdr $(lladdr $2) dev vmrpc0 nud permanent
+    done
+    for each in {peer6} {peer26}; do
+        ip -n $2 -6 address add $each/128 dev vmrpc0 nodad
+        ip -n $1 -6 route add $each/128 dev vmrpc0 src {me6}
+        ip -n $1 neighbour add $each lladdr $(lladdr $2) dev vmrpc0 nud permanent
+    done
+    ip -n $2 route add {me}/32 dev vmrpc0 src {peer}
+    ip -n $2 -6 route add {me6}/128 dev vmrpc0 src {peer6}
+    for each in {me} {me6}; do
+        ip -n $2 neighbour add $each lladdr $(lladdr $1) dev vmrpc0 nud permanent
+    done
+}}
+pair near far 1480
+pair near6 far6 1500
 """
 
 
@@ -162,18 +177,17 @@ def _world() -> Iterator[World]:
         yield World(host, peer, program, channel)
 
 
-def _guest(world: World, series: str, files: dict[str, bytes | Path], ipv6: str = "off") -> Guest:
+def _guest(world: World, series: str, files: dict[str, bytes | Path]) -> Guest:
     """Start a guest whose kernel detects faults, with a channel to the outer peer."""
     return Guest(
         name=f"fuzz-{series}",
         netns=world.host,
         kernel=series,
-        ipv6=ipv6 == "on",
         module=True,
         append=_DEBUG,
         memory="768M",
         boot_timeout=_PATIENCE,
-        devices=[f"virtio-vmrpc-pci,id=vmrpc0,address6={_VM6},dns={_DNS6},ipv6={ipv6}"],
+        devices=[f"virtio-vmrpc-pci,id=vmrpc0,address6={_VM6},dns={_DNS6}"],
         arguments=[
             *("-chardev", f"socket,id=fuzz,path={world.channel}"),
             *("-device", f"virtserialport,bus=agentbus.0,chardev=fuzz,name={_PORT}"),
@@ -196,10 +210,17 @@ def _port(guest: Guest) -> str:
 
 
 def _make_native_world(guest: Guest, addresses: Sequence[str]) -> None:
-    script = _NATIVE.format(me=_VM4, peer=addresses[0], peer2=addresses[1])
+    script = _NATIVE.format(
+        me=_VM4,
+        peer=addresses[0],
+        peer2=addresses[1],
+        me6=_VM6,
+        peer6=_PEER6[0],
+        peer26=_PEER6[1],
+    )
     guest.run(script, timeout=_PATIENCE)
-    for space in ("near", "far"):
-        settings = [f"{key}={value}" for key, value in _SYSCTL4.items()]
+    for space in ("near", "far", "near6", "far6"):
+        settings = [f"{key}={value}" for key, value in (_SYSCTL4 | _SYSCTL6).items()]
         guest.run(["ip", "netns", "exec", space, "sysctl", "-qw", *settings])
 
 
@@ -215,7 +236,8 @@ def _differ_words(guest: Guest, options: argparse.Namespace) -> list[str]:
     _make_native_world(guest, addresses)
     words = [_PROGRAM, "differ", "--native-netns=/run/netns/near", "--peer-netns=/run/netns/far"]
     words += [f"--port={_port(guest)}", f"--me={_VM4}", f"--known={_KNOWN}"]
-    words += [f"--peer={addresses[0]}", f"--peer2={addresses[1]}"]
+    words += [f"--peer={addresses[0]}", f"--peer2={addresses[1]}", f"--me6={_VM6}"]
+    words += [f"--peer6={_PEER6[0]}", f"--peer26={_PEER6[1]}"]
     words += [f"--seed={options.seed}", f"--steps={options.steps}", f"--count={options.count}"]
     words += [f"--seconds={options.seconds}"]
     words += [f"--replay={_REPLAY}"] if options.replay else [f"--first={_FIRST}"]
@@ -311,7 +333,7 @@ def storm(world: World, series: str, options: argparse.Namespace) -> list[Findin
         stack.enter_context(
             world.peer.started([*command, str(options.seed)], stderr=subprocess.DEVNULL)
         )
-        guest = stack.enter_context(_guest(world, series, {}, ipv6="on"))
+        guest = stack.enter_context(_guest(world, series, {}))
         words = [_PROGRAM, "storm", f"--peer={_addresses(guest)[0]}", f"--peer2={_PEER6[0]}"]
         words += [f"--seed={options.seed}", f"--seconds={options.seconds}"]
         status, output = _watched(guest, words, options.seconds + 300)

@@ -27,6 +27,10 @@
 #define BUSY_MS         1500
 
 struct addresses addresses;
+unsigned world_family;
+const char *const world_family_names[WORLD_FAMILIES] = {
+    "", "mapped", "plain",
+};
 bool world_has_timeouts;
 int gift_file;
 uint8_t *gift;

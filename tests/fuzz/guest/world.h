@@ -97,8 +97,17 @@ struct world {
 /* The addresses, the same in both worlds. */
 struct addresses {
     struct in_addr me, peer, peer2;
+    struct in6_addr me6, peer6, peer26;
 };
 extern struct addresses addresses;
+
+/*
+ * What sockets a sequence has, and what its addresses are: of AF_INET; or of
+ * AF_INET6, where the addresses are IPv4-mapped, or IPv6's own.
+ */
+enum { WORLD_INET, WORLD_MAPPED, WORLD_PLAIN, WORLD_FAMILIES };
+extern unsigned world_family;
+extern const char *const world_family_names[WORLD_FAMILIES];
 
 /* Whether the timeout of a call may be over soon: see world_is_blocked(). */
 extern bool world_has_timeouts;

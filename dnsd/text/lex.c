@@ -311,11 +311,37 @@ static void pass_quoted(DnsLex *lex)
     }
 }
 
-/* Skip octets that neither end a line nor begin another token. */
+/* Is one of eight octets @c? */
+static bool has_octet(uint64_t octets, char c)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t differ = octets ^ (uint8_t)c * ones;
+
+    return (differ - ones) & ~differ & 0x80 * ones;
+}
+
+/* Is one of eight octets in a class but BLANK?  ( and ) differ in bit 0. */
+static bool may_have_class(const char *at)
+{
+    uint64_t octets;
+
+    memcpy(&octets, at, sizeof(octets));
+    return has_octet(octets, '\n') || has_octet(octets, '"') ||
+           has_octet(octets, ';') || has_octet(octets, '\\') ||
+           has_octet(octets & ~UINT64_C(0x0101010101010101), '(');
+}
+
+/*
+ * Skip octets that neither end a line nor begin another token, eight at a time
+ * as long as there are eight.
+ */
 static void pass_plain(DnsLex *lex)
 {
     const char *at = lex->at, *end = lex->end;
 
+    while (end - at >= 8 && !may_have_class(at)) {
+        at += 8;
+    }
     while (at < end && !(class_of(at) & ~BLANK)) {
         at++;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Domain names in master files */
+#include <errno.h>
 #include <string.h>
 
 #include "dnsd/text/name.h"
@@ -71,6 +72,42 @@ static int read_labels(DnsLex *lex, const DnsToken *token, DnsName *name)
     return 0;
 }
 
+/*
+ * read_labels() for a token without escapes that makes no fault.  Returns
+ * -EINVAL if it may make one.
+ */
+static int read_plain(const DnsToken *token, DnsName *name)
+{
+    const char *text = token->text;
+    unsigned start = 0, len = token->len;
+
+    if (token->has_escape || len >= DNS_NAME_MAX) {
+        return -EINVAL;
+    }
+    memcpy(name->wire + 1, text, len);
+    for (unsigned at = 0; at < len; at++) {
+        if (text[at] == '.') {
+            if (at == start || at - start > DNS_LABEL_MAX) {
+                return -EINVAL;
+            }
+            name->wire[start] = at - start;
+            name->labels++;
+            start = at + 1;
+        }
+    }
+    if (start == len) {
+        name->len = start;
+        return 1;
+    }
+    if (len - start > DNS_LABEL_MAX) {
+        return -EINVAL;
+    }
+    name->wire[start] = len - start;
+    name->labels++;
+    name->len = len + 1;
+    return 0;
+}
+
 static int append(DnsLex *lex, const DnsToken *token, const DnsName *origin,
                   DnsName *name)
 {
@@ -97,7 +134,11 @@ int dns_name_read(DnsLex *lex, const DnsToken *token, const DnsName *origin,
         name->wire[name->len++] = 0;
         return 0;
     }
-    ret = read_labels(lex, token, name);
+    ret = read_plain(token, name);
+    if (ret < 0) {
+        name->labels = 0;
+        ret = read_labels(lex, token, name);
+    }
     if (ret <= 0) {
         return ret ? ret : append(lex, token, origin, name);
     }

@@ -201,8 +201,13 @@ size_t dns_type_to_text(uint16_t type, char text[DNS_MNEMONIC_MAX])
 
 int dns_class_from_text(const char *text, size_t len)
 {
-    int number = find(classes, text, len);
+    int number;
 
+    /* In most records a type stands here, and none of these is a class, too. */
+    if (len <= KEY_OCTETS && frequent(text, len) >= 0) {
+        return -1;
+    }
+    number = find(classes, text, len);
     return number < 0 ? numbered("CLASS", text, len) : number;
 }
 

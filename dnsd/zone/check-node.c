@@ -244,13 +244,14 @@ static void check_soa(Look *look, const Bundled *soa)
 static void check_dot(Look *look, const Bundled *record, const DnsName *name)
 {
     const DnsName *origin = &look->rules->origin;
-    DnsName inner = { .len = name->len - origin->len + 1,
-                      .labels = name->labels - origin->labels };
     char shown[DNS_PRINT_NAME_MAX], text[2 * DNS_PRINT_NAME_MAX];
+    DnsName inner;
 
     if (origin->len == 1 || !dns_name_within(name, origin)) {
         return;
     }
+    inner.len = name->len - origin->len + 1;
+    inner.labels = name->labels - origin->labels;
     memcpy(inner.wire, name->wire, inner.len - 1);
     inner.wire[inner.len - 1] = 0;
     if (dns_name_within(&inner, origin)) {
@@ -261,8 +262,17 @@ static void check_dot(Look *look, const Bundled *record, const DnsName *name)
     }
 }
 
+/* Is the name in the record that of a host? */
+static bool is_of_host(const Look *look, uint16_t type)
+{
+    const ZoneRecord of_type = { .type = type };
+
+    return zone_target_of(&of_type) >= 0 ||
+           (type == DNS_TYPE_PTR && name_is_reverse(&look->name));
+}
+
 /* Names in RDATA that a zone's author writes, each at the end of it */
-static void check_ends(Look *look, const Bundled *record)
+static void check_end(Look *look, const Bundled *record)
 {
     size_t at = record->type == DNS_TYPE_MX ? 2
                 : record->type == DNS_TYPE_SRV ? 6 : 0;
@@ -272,21 +282,12 @@ static void check_ends(Look *look, const Bundled *record)
         record->type != DNS_TYPE_PTR && record->type != DNS_TYPE_DNAME && !at) {
         return;
     }
-    if (record->rdlength > at &&
-        !zone_wire_name(record->rdata + at, record->rdlength - at, &name)) {
-        check_dot(look, record, &name);
+    if (record->rdlength <= at ||
+        zone_wire_name(record->rdata + at, record->rdlength - at, &name)) {
+        return;
     }
-}
-
-static void check_target(Look *look, const Bundled *record)
-{
-    ZoneRecord view = { record->type, record->rdlength, 0, record->rdata };
-    int at = record->type == DNS_TYPE_PTR && name_is_reverse(&look->name) ?
-             0 : zone_target_of(&view);
-    DnsName name;
-
-    if (at < 0 || zone_wire_name(record->rdata + at, record->rdlength - at,
-                                 &name)) {
+    check_dot(look, record, &name);
+    if (!is_of_host(look, record->type)) {
         return;
     }
     if (!name_is_host(&name)) {
@@ -299,11 +300,10 @@ static void check_target(Look *look, const Bundled *record)
 static void check_names(Look *look, const Bundled *record)
 {
     check_owner(look, record);
-    check_ends(look, record);
     if (record->type == DNS_TYPE_SOA) {
         check_soa(look, record);
     } else {
-        check_target(look, record);
+        check_end(look, record);
     }
 }
 
@@ -339,9 +339,16 @@ static void check_spf(Look *look)
 void check_settled_node(const ZoneRules *rules, const Batch *batch,
                 const BatchNode *node, Report *report)
 {
-    Look look = { rules, batch, node, report, batch_name(batch, node), "" };
     bool is_apex = node->labels == rules->origin.labels;
+    Look look;
 
+    /* Field by field: an initializer would clear all of @owner, too. */
+    look.rules = rules;
+    look.batch = batch;
+    look.node = node;
+    look.report = report;
+    look.name = batch_name(batch, node);
+    look.owner[0] = 0;
     if (is_apex) {
         check_apex(&look);
     }

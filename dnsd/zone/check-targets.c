@@ -116,12 +116,14 @@ static void check_rrset(Walk *walk, const ZoneNode *node,
 {
     const ZoneRecord of_type = { .type = rrset->type };
     int name_at = zone_target_of(&of_type);
-    Reference r = { .node = node, .type = rrset->type };
     unsigned next = 0;
+    Reference r;
 
     if (name_at < 0) {
         return;
     }
+    r.node = node;
+    r.type = rrset->type;
     for (uint32_t at = 0; at + RR_HEAD <= rrset->len;
          at += RR_HEAD + get_be16(rrset->at + at + RR_LENGTH)) {
         ZoneTarget target = { 0 };
@@ -178,8 +180,10 @@ static void tell_stray_ds(Walk *walk, const ZoneNode *node)
  */
 static bool is_below(Walk *walk, const ZoneNode *node)
 {
-    DnsName name = { node->name_len, node->labels, { 0 } };
+    DnsName name;
 
+    name.len = node->name_len;
+    name.labels = node->labels;
     memcpy(name.wire, node->name, node->name_len);
     if (walk->covers.len && dns_name_within(&name, &walk->covers)) {
         tell_hidden(walk, node, &name);

@@ -53,6 +53,10 @@ static uint8_t ascii_lower(uint8_t c)
 /* Length octets are below 'A', so this may fold a whole wire name. */
 static bool equal_nocase(const uint8_t *a, const uint8_t *b, size_t len)
 {
+    /* Most names are written in one way. */
+    if (!memcmp(a, b, len)) {
+        return true;
+    }
     for (size_t i = 0; i < len; i++) {
         if (ascii_lower(a[i]) != ascii_lower(b[i])) {
             return false;

@@ -13,6 +13,9 @@
  */
 #define FULL_OF_TEN     6
 
+/* Buckets of a large zone are in no cache: fetch so many at the same time. */
+#define AHEAD           16
+
 /* A walk over the nodes, which are not checked as the writer made them */
 typedef struct Walk {
     const ZoneNodes *nodes;
@@ -50,9 +53,14 @@ static bool put_into(uint8_t *bucket, uint32_t ref, uint16_t tag)
     return false;
 }
 
+static uint64_t bucket_of(uint64_t value, uint32_t buckets)
+{
+    return (value >> 32) * buckets >> 32;
+}
+
 static bool put(uint8_t *hash, uint32_t buckets, uint64_t value, uint32_t ref)
 {
-    uint64_t at = (value >> 32) * buckets >> 32;
+    uint64_t at = bucket_of(value, buckets);
 
     for (unsigned far = 0; far <= ZONE_B_REACH; far++) {
         uint8_t *bucket = hash + at * ZONE_B_SIZE;
@@ -71,17 +79,30 @@ int zone_hash_fill(const ZoneNodes *nodes, uint64_t seed, uint8_t *hash,
 {
     const uint64_t key[2] = { seed, seed << 32 | seed >> 32 };
     Walk walk = { nodes, 0 };
-    const uint8_t *node;
-    uint32_t ref;
+    struct {
+        uint64_t value;
+        uint32_t ref;
+    } ahead[AHEAD];
+    unsigned count;
 
-    while ((node = step(&walk, &ref))) {
-        uint64_t value = zone_name_hash(key, node + ZONE_N_NAME,
-                                        node[ZONE_N_NAME_LEN]);
+    do {
+        const uint8_t *node;
 
-        if (!put(hash, buckets, value, ref)) {
-            return -ENOSPC;
+        for (count = 0; count < AHEAD &&
+             (node = step(&walk, &ahead[count].ref)); count++) {
+            uint64_t value = zone_name_hash(key, node + ZONE_N_NAME,
+                                            node[ZONE_N_NAME_LEN]);
+
+            ahead[count].value = value;
+            __builtin_prefetch(hash + bucket_of(value, buckets) * ZONE_B_SIZE,
+                               1);
         }
-    }
+        for (unsigned i = 0; i < count; i++) {
+            if (!put(hash, buckets, ahead[i].value, ahead[i].ref)) {
+                return -ENOSPC;
+            }
+        }
+    } while (count == AHEAD);
     return 0;
 }
 

@@ -149,7 +149,7 @@ bool zone_rrset_name(const ZoneNode *node, const ZoneRrset *rrset,
     const uint8_t *in = rrset->at;
     uint32_t end = rrset->len;
 
-    *name = (DnsName) { 0 };
+    name->len = name->labels = 0;
     while (at < end) {
         uint8_t head = in[at];
 

@@ -6,6 +6,13 @@
 #include "net/dns/zone/write-internal.h"
 
 #define RR_HEAD         12
+#define NOTED           64      /* records of an RRset whose target is noted */
+
+/* What count_targets() has found, a bit for each of the first records */
+typedef struct Targets {
+    unsigned count;
+    uint64_t is_target, is_glue;
+} Targets;
 
 static bool is_a_target(const ZoneWriter *w, const ZoneRecord *record,
                         DnsName *name)
@@ -18,24 +25,54 @@ static bool is_a_target(const ZoneWriter *w, const ZoneRecord *record,
 }
 
 /* Write a target of @record, at @at.  Its node is looked up later. */
-static void put_target(uint8_t *to, const DnsName *owner, uint32_t at,
-                       const ZoneRecord *record, const DnsName *name)
+static void put_target(uint8_t *to, uint32_t at, const ZoneRecord *record,
+                       bool is_glue)
 {
-    bool is_glue = record->type == DNS_TYPE_NS && dns_name_within(name, owner);
-
     put_le16(to + ZONE_T_AT, at + RR_HEAD + zone_target_of(record));
     put_le16(to + ZONE_T_FLAGS, is_glue ? ZONE_TARGET_GLUE : 0);
 }
 
-static unsigned count_targets(const ZoneWriter *w, const ZoneGroup *g)
+static bool look_at(const ZoneWriter *w, const DnsName *owner,
+                    const ZoneRecord *record, bool *is_glue)
 {
-    unsigned targets = 0;
     DnsName name;
 
-    for (size_t i = 0; i < g->count; i++) {
-        targets += is_a_target(w, &g->records[i], &name);
+    if (!is_a_target(w, record, &name)) {
+        return false;
     }
-    return targets;
+    *is_glue = record->type == DNS_TYPE_NS && dns_name_within(&name, owner);
+    return true;
+}
+
+static Targets count_targets(const ZoneWriter *w, const DnsName *owner,
+                             const ZoneGroup *g)
+{
+    Targets t = { 0 };
+
+    for (size_t i = 0; i < g->count && zone_target_of(g->records) >= 0; i++) {
+        bool is_glue = false;
+
+        if (look_at(w, owner, &g->records[i], &is_glue)) {
+            t.count++;
+            if (i < NOTED) {
+                t.is_target |= UINT64_C(1) << i;
+                t.is_glue |= (uint64_t)is_glue << i;
+            }
+        }
+    }
+    return t;
+}
+
+/* Is record @i a target?  Of records that are not noted, look again. */
+static bool target_of(const ZoneWriter *w, const DnsName *owner,
+                      const ZoneGroup *g, const Targets *t, size_t i,
+                      bool *is_glue)
+{
+    if (i >= NOTED) {
+        return look_at(w, owner, &g->records[i], is_glue);
+    }
+    *is_glue = t->is_glue >> i & 1;
+    return t->is_target >> i & 1;
 }
 
 static uint64_t most_of(const ZoneGroup *g)
@@ -53,25 +90,26 @@ static uint64_t most_of(const ZoneGroup *g)
 
 /* Returns: octets of the records at @to, or a negative errno. */
 static int64_t put_records(ZoneWriter *w, const DnsName *owner,
-                           const ZoneGroup *g, uint8_t *targets, uint8_t *to)
+                           const ZoneGroup *g, const Targets *found,
+                           uint8_t *targets, uint8_t *to)
 {
     ZonePacker packer;
     int64_t len = 0;
-    DnsName name;
 
     zone_packer_begin(&packer, owner);
     for (size_t i = 0; i < g->count; i++) {
         int packed = zone_pack(&packer, &g->records[i], w->about.rrclass, len,
                                to + len);
+        bool is_glue = false;
 
         if (packed < 0) {
             return packed;
         }
-        if (is_a_target(w, &g->records[i], &name)) {
+        if (found->count && target_of(w, owner, g, found, i, &is_glue)) {
             if (len > UINT16_MAX - RR_HEAD - 6) {
                 return -EFBIG;
             }
-            put_target(targets, owner, len, &g->records[i], &name);
+            put_target(targets, len, &g->records[i], is_glue);
             targets += ZONE_T_SIZE;
         }
         len += packed;
@@ -84,12 +122,12 @@ static int64_t put_sigs(ZoneWriter *w, const DnsName *owner, const ZoneGroup *g,
 {
     ZoneGroup sigs = { g->sigs, g->sigs_count, NULL, 0 };
 
-    return put_records(w, owner, &sigs, NULL, to);
+    return put_records(w, owner, &sigs, &(Targets) { 0 }, NULL, to);
 }
 
 int zone_writer_rrset(ZoneWriter *w, const DnsName *owner, const ZoneGroup *g)
 {
-    unsigned targets = count_targets(w, g);
+    Targets targets = count_targets(w, owner, g);
     uint64_t most = most_of(g);
     int64_t len, sigs_len;
     uint8_t *to, *at;
@@ -104,8 +142,8 @@ int zone_writer_rrset(ZoneWriter *w, const DnsName *owner, const ZoneGroup *g)
         return ret;
     }
     to = zone_writer_here(w);
-    at = to + ZONE_R_SIZE + targets * ZONE_T_SIZE;
-    len = put_records(w, owner, g, to + ZONE_R_SIZE, at);
+    at = to + ZONE_R_SIZE + targets.count * ZONE_T_SIZE;
+    len = put_records(w, owner, g, &targets, to + ZONE_R_SIZE, at);
     sigs_len = len < 0 ? len : put_sigs(w, owner, g, at + len);
     if (sigs_len < 0) {
         return sigs_len;
@@ -113,7 +151,7 @@ int zone_writer_rrset(ZoneWriter *w, const DnsName *owner, const ZoneGroup *g)
     put_le16(to + ZONE_R_TYPE, g->records->type);
     put_le16(to + ZONE_R_RECORDS, g->count);
     put_le16(to + ZONE_R_SIGS, g->sigs_count);
-    put_le16(to + ZONE_R_TARGETS, targets);
+    put_le16(to + ZONE_R_TARGETS, targets.count);
     put_le32(to + ZONE_R_LEN, len);
     put_le32(to + ZONE_R_SIGS_LEN, sigs_len);
     w->end = zone_align_up(w->end + (at - to) + len + sigs_len,

@@ -315,6 +315,45 @@ static void test_access(void)
     end(f);
 }
 
+static void refuses(Fixture *f, uint64_t denied)
+{
+    DnsOption option;
+
+    f->query[2] |= DNS_FLAG_RD >> 8;
+    g_assert_cmpint(serve(f), ==, DNSD_REPLY);
+    g_assert_cmpuint(rcode_of(f), ==, DNS_RCODE_REFUSED);
+    g_assert_true(option_of(f, DNS_OPTION_EDE, &option));
+    g_assert_cmpuint(option.data[1], ==, DNS_EDE_PROHIBITED);
+    g_assert_cmpuint(count(f, DNSD_COUNT_DENIED), ==, denied);
+    g_assert_cmpuint(count(f, DNSD_COUNT_RESOLVER_ASKED), ==, 0);
+}
+
+/* Who may recurse has no way around the access list of a zone, nor others. */
+static void test_access_with_resolver(void)
+{
+    Fixture *f = begin("zones: [{name: example, image: /x, allow-query: []}]\n"
+                       "resolver: {allow: [192.0.2.0/24], dnssec: off}");
+
+    f->thread.replies = dnsd_replies_new(key);
+    ask(f, "www.example", DNS_TYPE_A, 1, "", 0);
+    refuses(f, 1);
+    f->client.addr.octets[15] = 0;
+    f->client.addr.octets[14] = 1;
+    ask(f, "www.elsewhere", DNS_TYPE_A, 1, "", 0);
+    refuses(f, 2);
+    f->client.addr.octets[14] = 2;
+    g_assert_cmpint(serve(f), ==, DNSD_RESOLVE);
+    g_assert_cmpuint(count(f, DNSD_COUNT_RESOLVER_ASKED), ==, 1);
+    g_assert_cmpuint(count(f, DNSD_COUNT_DENIED), ==, 2);
+    /* A type that is no data is an error, whoever asks. */
+    ask(f, "www.elsewhere", DNS_TYPE_OPT, 1, "", 0);
+    f->query[2] |= DNS_FLAG_RD >> 8;
+    g_assert_cmpint(serve(f), ==, DNSD_REPLY);
+    g_assert_cmpuint(rcode_of(f), ==, DNS_RCODE_FORMERR);
+    dnsd_replies_free(f->thread.replies);
+    end(f);
+}
+
 static void test_lost(void)
 {
     Fixture *f = begin("");
@@ -409,6 +448,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dnsd/serve/limit-random", test_limit_random_names);
     g_test_add_func("/dnsd/serve/limit-exempt", test_limit_exempt);
     g_test_add_func("/dnsd/serve/access", test_access);
+    g_test_add_func("/dnsd/serve/access-resolver", test_access_with_resolver);
     g_test_add_func("/dnsd/serve/lost", test_lost);
     g_test_add_func("/dnsd/serve/chaos", test_chaos);
     g_test_add_func("/dnsd/serve/control", test_control);

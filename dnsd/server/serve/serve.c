@@ -131,14 +131,13 @@ static size_t resolve(Request *r)
     return kept ? reply_resolved(r, kept, age) : 0;
 }
 
-/* Is the name in no zone, or below a delegation of one? */
-static bool is_of_others(const Request *r)
+/* Does the query ask for recursion, with which this server can help? */
+static bool asks_resolver(const Request *r)
 {
     return r->serving->config->resolver.is_on &&
-           r->query->kind == DNS_QUERY_ASK && r->query->flags & DNS_FLAG_RD &&
+           r->query->flags & DNS_FLAG_RD &&
            r->query->qclass == DNS_CLASS_IN &&
-           ((!r->info.zone && r->info.rcode == DNS_RCODE_REFUSED) ||
-            (r->info.kind == DNS_ANSWER_REFERRAL && r->may_recurse));
+           dns_answer_is_of_zones(r->query);
 }
 
 /* --- rate limit ----------------------------------------------------------- */
@@ -328,12 +327,17 @@ static size_t answer(Request *r)
         return len;
     }
     zone = dns_answer_zone(answerer(r), r->query);
-    len = refuse(r, zone);
-    if (!len) {
-        len = dns_answer_from(answerer(r), r->query, zone, r->out, r->room,
-                              &r->info);
+    if (!zone && asks_resolver(r)) {
+        return resolve(r);
     }
-    return is_of_others(r) ? resolve(r) : len;
+    len = refuse(r, zone);
+    if (len) {
+        return len;
+    }
+    len = dns_answer_from(answerer(r), r->query, zone, r->out, r->room,
+                          &r->info);
+    return r->info.kind == DNS_ANSWER_REFERRAL && r->may_recurse &&
+           asks_resolver(r) ? resolve(r) : len;
 }
 
 /* Complete the reply.  Returns its length, 0 for none. */

@@ -267,11 +267,16 @@ static size_t hand_out(const DnsAnswerer *answerer, const DnsQuery *q,
     return 0;
 }
 
+bool dns_answer_is_of_zones(const DnsQuery *q)
+{
+    return q->kind == DNS_QUERY_ASK && rcode_of_type(q->type) < 0;
+}
+
 const DnsServedZone *dns_answer_zone(const DnsAnswerer *answerer,
                                      const DnsQuery *q)
 {
-    return q->kind == DNS_QUERY_ASK && rcode_of_type(q->type) < 0
-           ? answer_zone(answerer, q, &q->name) : NULL;
+    return dns_answer_is_of_zones(q) ? answer_zone(answerer, q, &q->name)
+                                     : NULL;
 }
 
 static size_t answer_question(const DnsAnswerer *answerer, const DnsQuery *q,

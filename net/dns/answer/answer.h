@@ -37,6 +37,13 @@
 size_t dns_answer(const DnsAnswerer *answerer, const DnsQuery *query,
                   uint8_t *out, size_t room, DnsAnswerInfo *info);
 
+/**
+ * dns_answer_is_of_zones: is the query answered with data of a zone?
+ *
+ * Otherwise opcode and type alone say the RCODE.
+ */
+bool dns_answer_is_of_zones(const DnsQuery *query);
+
 /** dns_answer_zone: the zone that answers a query; NULL: none does */
 const DnsServedZone *dns_answer_zone(const DnsAnswerer *answerer,
                                      const DnsQuery *query);

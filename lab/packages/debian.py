@@ -23,6 +23,8 @@ SUITE = recipe.SUITE
 #: Suites that are no release.
 ROLLING = ("sid", "forky")
 _STATE = paths.BUILD / "guest" / "apt"
+#: Source packages have a state of their own, as few ask for them.
+_SOURCES = "-sources"
 
 
 class Unavailable(RuntimeError):
@@ -101,7 +103,10 @@ def _update(release: str) -> None:
     for folder in ("state/lists/partial", "cache/archives/partial"):
         (state / folder).mkdir(parents=True, exist_ok=True)
     (state / "status").touch()
-    (state / "sources.list").write_text("\n".join(sources(release)) + "\n")
+    entries = sources(release.removesuffix(_SOURCES))
+    if release.endswith(_SOURCES):
+        entries = tuple(entry.replace("deb ", "deb-src ", 1) for entry in entries)
+    (state / "sources.list").write_text("\n".join(entries) + "\n")
     _apt(release, "apt-get", "update", "-qq")
 
 
@@ -144,6 +149,17 @@ def fetch(package: Package, folder: Path, *, for_host: bool = False) -> Path:
     named = f"{package.name}:{target.name}={package.version}"
     _apt(package.release, "apt-get", "download", "-q", named, cwd=folder)
     (file,) = folder.glob(pattern)
+    return file
+
+
+@locked("apt")
+def fetch_source(name: str, folder: Path, release: str = SUITE) -> Path:
+    """Download a source package, verified by apt, into ``folder``; return its description."""
+    release += _SOURCES
+    _update(release)
+    words = ["source", "-qq", "--download-only", name]
+    _apt(release, "apt-get", *words, cwd=folder)
+    (file,) = folder.glob(f"{name}_*.dsc")
     return file
 
 

@@ -14,7 +14,7 @@ DISK = "/suites"
 
 @dataclass(frozen=True)
 class Suite:
-    """The tests of a module of CPython, or of a package of Go.
+    """The tests of a module of CPython, of a package of Go, or of libuv.
 
     A ``long`` one is not part of make check, which has no time for all.
     """
@@ -30,13 +30,15 @@ class Suite:
         if self.origin == "go":
             binary = f"{DISK}/go/bin/{GO_TESTS[self.name]}.test"
             command += ["suites.golang", binary, f"{DISK}/go/src/{self.name}"]
+        elif self.origin == "libuv":
+            command += ["suites.libuv", f"{DISK}/libuv/tests"]
         else:
             command += ["suites.cpython", self.name]
         return [*command, "--without", *without]
 
     def full_name(self, test: str) -> str:
         """The name of a test among those of all suites."""
-        return f"{self.name}.{test}" if self.origin == "go" else test
+        return test if self.origin == "cpython" else f"{self.name}.{test}"
 
 
 _SHORT = ("test_epoll", "test_socket", "test_socketserver")
@@ -84,4 +86,5 @@ SUITES = (
     *(Suite("cpython", name, long=True) for name in _LONG),
     *(Suite("cpython", f"test_asyncio.test_{name}", long=True) for name in _ASYNCIO),
     *(Suite("go", name, long=True) for name in GO_TESTS),
+    Suite("libuv", "libuv", long=True),
 )

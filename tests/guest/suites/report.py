@@ -22,6 +22,7 @@ _DETAIL_LINES = 12
 _TITLES = {
     "cpython": "CPython 3.11 (`libpython3.11-testsuite`)",
     "go": "Go 1.19 (`golang-1.19-src`): net, net/http, internal/poll",
+    "libuv": "libuv 1.44 (Debian's source package `libuv1`): the tests of sockets",
 }
 _COLUMNS = (
     "suite",

@@ -567,6 +567,9 @@ s.sendmsg([b'x'], [(IPV6, FLOWINFO, (0x12345).to_bytes(4, 'big'))], 0, (plain, 5
 assert told(s) == ('12345', [(IPV6, FLOWINFO, '000abcde')])
 s.sendto(b'x', (plain, 5401, 0x54321, 0))
 assert told(s)[0] == '0'
+c = udp()
+c.connect((plain, 5401, 0x54321, 7))
+assert c.getpeername() == (plain, 5401, 0, 0), c.getpeername()
 s.setsockopt(IPV6, SEND, 1)
 s.sendto(b'x', (plain, 5401, 0x54321, 0))
 assert told(s)[0] == '54321'

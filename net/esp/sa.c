@@ -103,9 +103,13 @@ static EVP_CIPHER_CTX *make_cipher(const char *name, const uint8_t *key,
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, name, NULL);
     EVP_CIPHER_CTX *ctx = cipher ? EVP_CIPHER_CTX_new() : NULL;
 
-    /* ESP adds its own padding. */
+    /*
+     * ESP adds its own padding. GCM has none: if it were turned off there, too,
+     * libcrypto would turn it off again with each IV.
+     */
     if (ctx && (!EVP_CipherInit_ex2(ctx, cipher, key, NULL, encrypts, NULL) ||
-                !EVP_CIPHER_CTX_set_padding(ctx, 0))) {
+                (EVP_CIPHER_get_mode(cipher) != EVP_CIPH_GCM_MODE &&
+                 !EVP_CIPHER_CTX_set_padding(ctx, 0)))) {
         EVP_CIPHER_CTX_free(ctx);
         ctx = NULL;
     }

@@ -51,7 +51,7 @@ typedef struct EspAlgorithm {
     EspCipher cipher;
     uint8_t key_len, salt_len, auth_key_len;
     uint8_t iv_len, icv_len;
-    uint8_t block;              /* encrypted text is a multiple of this */
+    uint8_t block;              /* encrypted text is a multiple; 2^n */
     const char *fetch;          /* cipher in libcrypto, or NULL */
     const char *digest;         /* HMAC's digest in libcrypto, or NULL */
 } EspAlgorithm;

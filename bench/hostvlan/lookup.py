@@ -33,11 +33,16 @@ TITLES = {
     "miss": "a lookup of an unknown address",
     "receive": "the whole verdict about a received frame",
     "glib": "a lookup in a GHashTable",
+    "glib-chained": "a lookup in a GHashTable that waits for the one before",
 }
 PEER = "glib"
 _SOURCES = ("net/hostvlan/guard.c", "net/hostvlan/table.c", "net/hostvlan/verdict.c")
-# Cases that are compared with the peer.
-_COMPARED = "hit"
+# Cases that are compared with one of the peer's: the metric's name, the peer's case.
+_COMPARED = {
+    "hit": ("lookup", PEER),
+    "chained": ("lookup-chained", f"{PEER}-chained"),
+    "receive": ("lookup-verdict", PEER),
+}
 _REPEAT = 1 << 20
 _FIRST = 0x020000000000
 # struct hostvlan_port: the MAC address, and fields that only the command line reads.
@@ -94,10 +99,12 @@ def measure(program: Path, sizes: Sequence[int]) -> Costs:
 def comparisons(costs: Costs) -> Iterator[Comparison]:
     """Look-ups in our table beside those in GLib's."""
     for (what, size), ours in costs.items():
-        if what == _COMPARED:
-            name = f"lookup-{size}"
-            metric = Metric(name, "ns", False, f"A look-up among {size:,}")
-            peer: Rounds = costs[PEER, size]
+        if what in _COMPARED:
+            name, case = _COMPARED[what]
+            name = f"{name}-{size}"
+            title = TITLES[what]
+            metric = Metric(name, "ns", False, f"{title[0].upper()}{title[1:]}, {size:,}")
+            peer: Rounds = costs[case, size]
             yield Comparison(metric, f"{name}-vs-{PEER}", PEER, ours, peer)
 
 

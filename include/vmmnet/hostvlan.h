@@ -320,6 +320,20 @@ static inline int hostvlan_value_valid(uint64_t key, uint64_t value)
 }
 
 /**
+ * hostvlan_value_is_one: is it valid for @key, and HOSTVLAN_VALUE_ONE?
+ *
+ * The most common value, with the fewest steps that wait for @value.
+ */
+static inline int hostvlan_value_is_one(uint64_t key, uint64_t value)
+{
+    uint64_t sum = hostvlan_sum(hostvlan_sum(0, key) +
+                                ((uint64_t)HOSTVLAN_VALUE_ONE << 32),
+                                (uint32_t)value);
+
+    return (value >> 32 ^ sum >> 34) == HOSTVLAN_VALUE_ONE << 30;
+}
+
+/**
  * hostvlan_record_head: build the head of a record
  * @prefixes: 1 if any of the addresses is a prefix, else 0
  * @offers: HOSTVLAN_OFFER_...

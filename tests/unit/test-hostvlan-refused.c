@@ -111,6 +111,18 @@ static void key_astray(HvWriter *w)
     *slot = (struct hostvlan_slot) { 0 };
 }
 
+/* An empty slot before the key in its bucket ends a search for it. */
+static void key_behind_empty(HvWriter *w)
+{
+    struct hostvlan_slot *slot = hv_slot(w, MAC_A);
+    uint32_t n = hostvlan_first_bucket(MAC_A, w->header->buckets);
+    struct hostvlan_slot *last = &w->bucket[n].slot[HOSTVLAN_SLOTS - 1];
+
+    g_assert_cmpuint(last->key, ==, 0);
+    *last = *slot;
+    *slot = (struct hostvlan_slot) { 0 };
+}
+
 static void key_twice(HvWriter *w)
 {
     uint32_t n = hostvlan_first_bucket(MAC_A, w->header->buckets);
@@ -289,6 +301,8 @@ static const Damage damages[] = {
       "0x200020000000001 is not" },
     { "stray key", key_astray, HOSTVLAN_TABLE_ERROR_PLACE,
       "020000000001 is in a wrong place" },
+    { "key behind an empty slot", key_behind_empty,
+      HOSTVLAN_TABLE_ERROR_PLACE, "020000000001 is in a wrong place" },
     { "double key", key_twice, HOSTVLAN_TABLE_ERROR_PLACE, "020000000001" },
     { "kind 3", kind_unknown, HOSTVLAN_TABLE_ERROR_VALUE, "020000000001" },
     { "kind 0", kind_none_but_number, HOSTVLAN_TABLE_ERROR_VALUE,

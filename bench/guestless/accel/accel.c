@@ -28,20 +28,16 @@
  */
 #include "qemu/osdep.h"
 
-#include <sys/eventfd.h>
-
-#include "bench/guestless/loads/machine.h"
+#include "bench/guestless/accel/machine.h"
 #include "bench/guestless/accel/net.h"
 #include "bench/guestless/loads/sockets.h"
 #include "hw/core/cpu.h"
-#include "hw/pci/pci.h"
 #include "qapi/error.h"
 #include "qemu/error-report.h"
 #include "qemu/guest-random.h"
 #include "qemu/main-loop.h"
 #include "qemu/module.h"
 #include "qemu/rcu.h"
-#include "qemu/units.h"
 #include "qom/object.h"
 #include "system/cpus.h"
 #include "system/runstate.h"
@@ -49,119 +45,9 @@
 
 #define TYPE_GUESTLESS_ACCEL    ACCEL_CLASS_NAME("guestless")
 
-/* A page of no device in the memory map of PC and microvm. */
-#define DOORBELL                0xfed80000ull
-/* The program's memory begins here. */
-#define HEAP                    (1 * MiB)
-
-static struct Guestless {
-    char *script;
-    int tap;
-    MemoryRegion doorbell;
-    uint64_t used;              /* of the memory, from its start */
-    int interrupt_fd;
-} machine = { .tap = -1 };
+static char *script;            /* NULL: none */
+static int tap = -1;
 static bool allowed;
-
-/* --- what the program has of the machine ---------------------------------- */
-
-void guestless_fail(const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    fprintf(stderr, "guestless: ");
-    vfprintf(stderr, format, args);
-    fprintf(stderr, "\n");
-    va_end(args);
-    exit(1);
-}
-
-void *guestless_alloc(size_t size, uint64_t *gpa)
-{
-    MemoryRegion *ram = current_machine->ram;
-
-    *gpa = machine.used;
-    machine.used += ROUND_UP(size, 4 * KiB);
-    if (machine.used > memory_region_size(ram)) {
-        guestless_fail("the guest needs more memory: -m");
-    }
-    return memset((uint8_t *)memory_region_get_ram_ptr(ram) + *gpa, 0, size);
-}
-
-static void reach(AddressSpace *as, uint64_t addr, unsigned size,
-                   uint64_t *value, bool is_write)
-{
-    address_space_rw(as, addr, MEMTXATTRS_UNSPECIFIED, value, size, is_write);
-}
-
-uint64_t guestless_read(uint64_t gpa, unsigned size)
-{
-    uint64_t value = 0;
-
-    reach(&address_space_memory, gpa, size, &value, false);
-    return le64_to_cpu(value);
-}
-
-void guestless_write(uint64_t gpa, unsigned size, uint64_t value)
-{
-    value = cpu_to_le64(value);
-    reach(&address_space_memory, gpa, size, &value, true);
-}
-
-static void config_select(unsigned devfn, unsigned offset)
-{
-    uint64_t address = cpu_to_le64(0x80000000 | devfn << 8 | (offset & ~3));
-
-    reach(&address_space_io, 0xcf8, 4, &address, true);
-}
-
-uint32_t guestless_config_read(unsigned devfn, unsigned offset, unsigned size)
-{
-    uint64_t value = 0;
-
-    config_select(devfn, offset);
-    reach(&address_space_io, 0xcfc + (offset & 3), size, &value, false);
-    return le64_to_cpu(value);
-}
-
-void guestless_config_write(unsigned devfn, unsigned offset, unsigned size,
-                            uint32_t value)
-{
-    uint64_t wide = cpu_to_le64(value);
-
-    config_select(devfn, offset);
-    reach(&address_space_io, 0xcfc + (offset & 3), size, &wide, true);
-}
-
-uint64_t guestless_msi_address(void)
-{
-    return DOORBELL;
-}
-
-int guestless_interrupt_fd(void)
-{
-    return machine.interrupt_fd;
-}
-
-/* --- interrupts ------------------------------------------------------------ */
-
-static uint64_t doorbell_read(void *opaque, hwaddr addr, unsigned size)
-{
-    return 0;
-}
-
-static void doorbell_write(void *opaque, hwaddr addr, uint64_t value,
-                           unsigned size)
-{
-    eventfd_write(machine.interrupt_fd, 1);
-}
-
-static const MemoryRegionOps doorbell_ops = {
-    .read = doorbell_read,
-    .write = doorbell_write,
-    .endianness = DEVICE_LITTLE_ENDIAN,
-};
 
 /* --- the vCPUs -------------------------------------------------------------- */
 
@@ -172,16 +58,12 @@ static void run_program(void)
         { "vmrpc", guestless_vmrpc },
     };
 
-    memory_region_init_io(&machine.doorbell, NULL, &doorbell_ops, NULL,
-                          "guestless-doorbell", 4 * KiB);
-    memory_region_add_subregion_overlap(get_system_memory(), DOORBELL,
-                                        &machine.doorbell, 1);
-    machine.used = HEAP;
+    guestless_machine_start();
     bql_unlock();
-    if (machine.tap >= 0) {
-        guestless_net(machine.tap);
+    if (tap >= 0) {
+        guestless_net(tap);
     } else {
-        guestless_run(machine.script, paths, G_N_ELEMENTS(paths));
+        guestless_run(script, paths, G_N_ELEMENTS(paths));
     }
     bql_lock();
     qemu_system_shutdown_request(SHUTDOWN_CAUSE_GUEST_SHUTDOWN);
@@ -234,8 +116,8 @@ static void set_script(Object *obj, const char *value, Error **errp)
         error_setg_errno(errp, errno, "script=%s", value);
         return;
     }
-    g_free(machine.script);
-    machine.script = g_strdup(value);
+    g_free(script);
+    script = g_strdup(value);
 }
 
 static void set_tap(Object *obj, const char *value, Error **errp)
@@ -247,17 +129,16 @@ static void set_tap(Object *obj, const char *value, Error **errp)
         error_setg(errp, "tap=%s is not an open file descriptor", value);
         return;
     }
-    machine.tap = fd;
+    tap = fd;
 }
 
 static int init_machine(ACCEL_INIT_ARGUMENTS)
 {
-    if (!machine.script == (machine.tap < 0)) {
+    if (!script == (tap < 0)) {
         error_report("-accel guestless needs script=FILE or tap=FD");
         return -EINVAL;
     }
-    machine.interrupt_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    return machine.interrupt_fd < 0 ? -errno : 0;
+    return 0;
 }
 
 static void accel_class_init(ObjectClass *oc, QomClassData *data)

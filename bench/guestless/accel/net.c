@@ -17,6 +17,7 @@
 
 #include "bench/guestless/accel/net.h"
 #include "bench/guestless/accel/virtio.h"
+#include "bench/guestless/loads/sockets.h"
 #include "net/tap-linux.h"
 #include "qemu/bswap.h"
 #include "standard-headers/linux/virtio_net.h"

@@ -8,6 +8,7 @@
 #include "qemu/osdep.h"
 
 #include "bench/guestless/accel/virtio.h"
+#include "bench/guestless/loads/sockets.h"
 #include "qemu/atomic.h"
 #include "qemu/bswap.h"
 #include <linux/pci_regs.h>

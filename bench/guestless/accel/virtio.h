@@ -7,7 +7,7 @@
 
 #include <linux/virtio_ring.h>
 
-#include "bench/guestless/loads/machine.h"
+#include "bench/guestless/accel/machine.h"
 
 #define GUESTLESS_RING          256     /* entries of a ring */
 #define GUESTLESS_QUEUES        4

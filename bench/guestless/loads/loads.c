@@ -23,7 +23,9 @@
  * starts.
  */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -58,6 +60,18 @@ typedef struct Run {
 
 /* Does the load @count times. */
 typedef void LoadFunc(Run *run, unsigned long count);
+
+void guestless_fail(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    fprintf(stderr, "guestless: ");
+    vfprintf(stderr, format, args);
+    fprintf(stderr, "\n");
+    va_end(args);
+    exit(1);
+}
 
 static int64_t ns(const struct timeval *tv)
 {

@@ -4,28 +4,7 @@
  *
  *     guestless-native SCRIPT
  */
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "bench/guestless/loads/sockets.h"
-
-void *guestless_alloc(size_t size, uint64_t *gpa)
-{
-    *gpa = 0;
-    return g_malloc0(size);
-}
-
-void guestless_fail(const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vfprintf(stderr, format, args);
-    va_end(args);
-    fputc('\n', stderr);
-    exit(1);
-}
 
 int main(int argc, char **argv)
 {

@@ -61,11 +61,9 @@ const GuestlessSockets *guestless_native(const char *address)
         native_send_segments, native_receive,
         native_close,
     };
-    uint64_t gpa;
-
     if (inet_pton(AF_INET6, address, &peer.sin6_addr) != 1) {
         return NULL;
     }
-    data = guestless_alloc(GUESTLESS_DATA, &gpa);
+    data = g_malloc0(GUESTLESS_DATA);
     return &sockets;
 }

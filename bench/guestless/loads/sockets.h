@@ -5,10 +5,11 @@
 #ifndef GUESTLESS_SOCKETS_H
 #define GUESTLESS_SOCKETS_H
 
+#include <glib.h>
 #include <netinet/in.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/socket.h>
-
-#include "bench/guestless/loads/machine.h"
 
 /*
  * Calls that wait, as those of a program with default sockets.  They return
@@ -62,5 +63,8 @@ const GuestlessSockets *guestless_vmrpc(const char *address);
  * one cannot run.  loads.c describes the lines.
  */
 void guestless_run(const char *script, const GuestlessPath *path, unsigned num);
+
+/* Prints what is wrong and ends the program. */
+G_NORETURN void guestless_fail(const char *format, ...) G_GNUC_PRINTF(1, 2);
 
 #endif /* GUESTLESS_SOCKETS_H */

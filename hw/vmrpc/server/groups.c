@@ -615,8 +615,8 @@ int vmrpc_groups_prepare_send(VmrpcServer *srv, VmrpcSock *s,
 }
 
 /* Undoes the first @num memberships of join_itself(). */
-static VMRPC_LOCKED void leave_itself(VmrpcServer *srv, VmrpcSock *s, unsigned num,
-                         int ifindex)
+static VMRPC_LOCKED void leave_itself(VmrpcServer *srv, VmrpcSock *s,
+                                      unsigned num, int ifindex)
 {
     for (unsigned i = 0; i < num; i++) {
         change_membership(srv, s->fd, group_at(s, i)->group4, ifindex, false);

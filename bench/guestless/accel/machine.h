@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Begins; under the BQL, when the machine is complete. */
+void guestless_machine_start(void);
+
 /*
  * Takes @size octets of the machine's memory, cleared and aligned to a page.
  * They are never given back.  Exits QEMU if there are no more.
@@ -31,8 +34,5 @@ uint64_t guestless_msi_address(void);
 
 /* An eventfd(2), not blocking, that becomes readable with an interrupt. */
 int guestless_interrupt_fd(void);
-
-/* Prints what is wrong and exits QEMU. */
-G_NORETURN void guestless_fail(const char *format, ...) G_GNUC_PRINTF(1, 2);
 
 #endif /* GUESTLESS_MACHINE_H */

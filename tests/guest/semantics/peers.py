@@ -36,7 +36,8 @@ from .remote import Stream
 _MUCH = 1 << 20
 _REST = b"rest" * 50_000
 _QUIET = 0.15
-_TURNS = 100
+# Five seconds have several times as many; a thread that has to wait for a processor has fewer.
+_TURNS = 1000
 
 
 @case

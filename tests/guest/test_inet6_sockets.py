@@ -514,6 +514,8 @@ _FLOWS = """
 import ctypes, select, socket, struct
 u, t = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM), socket.socket(socket.AF_INET6)
 u.setsockopt(socket.IPPROTO_IPV6, 11, 1)  # IPV6_FLOWINFO
+# The kernel before this one has left connections behind.
+t.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 for s in u, t:
     s.bind(('::', 5401))
 t.listen()

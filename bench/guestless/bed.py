@@ -329,7 +329,7 @@ def nic(kind: str, folder: File, programs: Programs) -> Iterator[Nic]:
             words, passt = _behind_passt(host, folder)
             guest.ip("link", "set", "eth0", "mtu", "65520")
             guest.ip("address", "add", f"{_OWN}/96", "dev", "eth0", "nodad")
-            # What passt's socket does not take it drops: with the kernel's default of 4 MiB a
+            # passt drops what its socket does not take: with the kernel's default of 4 MiB a
             # guest that is faster than the socket waits for its own retransmissions.
             guest.sysctl({"net.ipv4.tcp_wmem": "4096 16384 262144"})
         else:

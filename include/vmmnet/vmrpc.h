@@ -33,9 +33,9 @@
  * becomes ready.  A guest CPU with nothing better to do may ask for wait_us
  * microseconds: it then waits on the host first, which has the lowest latency.
  * The host may wait for less, and stops soon after an interrupt is pending.
- * SENDMSG waits before it sends, until the socket is writable; other calls wait
- * after they found nothing to do.  NOOP waits until there is something to
- * read, which its readiness then reports.
+ * SENDMSG waits before it sends, until the socket is writable, and RECVMSG may
+ * wait first, too; other calls wait after they found nothing to do.  NOOP waits
+ * until there is something to read, which its readiness then reports.
  *
  * Buffers.  Programs use the same memory for their data again and again.  MAP
  * gives the pages of the request's data, readable or writable, a number that

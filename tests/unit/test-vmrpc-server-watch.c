@@ -201,7 +201,7 @@ static void test_derived(void)
 static void test_derived_lowat(void)
 {
     Fx *fx = fx_new_default();
-    int fd = connected(fx, 0, VMRPC_REQ_WATCH), lowat = 3;
+    int fd = connected(fx, 0, VMRPC_REQ_WATCH), lowat = 3, on = 1;
     char data[8];
     FxReply r;
 
@@ -216,6 +216,12 @@ static void test_derived_lowat(void)
                         sizeof(lowat)));
     r = fx_recv(fx, 0, data, 1, 0);
     g_assert_cmphex(r.ready & VMRPC_IN, ==, 0);
+
+    /* Ancillary data that the guest asked for, and has no room for. */
+    g_assert_cmphex(r.msg_flags & MSG_CTRUNC, ==, 0);
+    fx_ok(fx_setsockopt(fx, 0, IPPROTO_TCP, TCP_INQ, &on, sizeof(on)));
+    r = fx_recv(fx, 0, data, 1, 0);
+    g_assert_cmphex(r.msg_flags & MSG_CTRUNC, ==, MSG_CTRUNC);
     close(fd);
     fx_free(fx);
 }

@@ -66,7 +66,7 @@ static void offer(Buffer *buffer)
                        buffer);
 }
 
-/* What the device takes, the namespace's kernel may leave to it. */
+/* The namespace's kernel may leave to the device what that takes. */
 static void start(void)
 {
     uint64_t features = 1ull << VIRTIO_NET_F_GUEST_CSUM |

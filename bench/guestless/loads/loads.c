@@ -228,7 +228,7 @@ static const GuestlessSockets *sockets_of(const Line *line,
     return NULL;
 }
 
-/* What is measured: callgrind counts in the function of this name. */
+/* The measured part: callgrind counts in the function of this name. */
 static __attribute__((noinline))
 void guestless_measured(LoadFunc *func, Run *run, unsigned long count)
 {

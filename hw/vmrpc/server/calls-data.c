@@ -497,6 +497,9 @@ static VMRPC_LOCKED ssize_t recv_one(VmrpcServer *srv, VmrpcSock *s,
     }
     take_left(s, call, &msg);
     msg_flags = msg.msg_flags & ~MSG_CMSG_CLOEXEC;
+    if (!call->control_len && msg.msg_controllen) {
+        msg_flags |= MSG_CTRUNC;        /* the room was for TCP_INQ */
+    }
     if (!s->removed && is_translated_ping(srv, s)) {
         VmrpcDataPlace p = vmrpc_call_data(call, true);
 

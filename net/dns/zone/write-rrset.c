@@ -8,7 +8,7 @@
 #define RR_HEAD         12
 #define NOTED           64      /* records of an RRset whose target is noted */
 
-/* What count_targets() has found, a bit for each of the first records */
+/* The findings of count_targets(), a bit for each of the first records */
 typedef struct Targets {
     unsigned count;
     uint64_t is_target, is_glue;

@@ -168,7 +168,7 @@ void *arg_address(const struct worker *w, uint32_t arg, socklen_t len)
     return at;
 }
 
-/* What an IPv6 address stands for, as one of IPv4. */
+/* The IPv4 address that an IPv6 address stands for. */
 static struct in_addr meaning_of(const struct in6_addr *in6)
 {
     struct in_addr last = { in6->s6_addr32[3] };

@@ -68,7 +68,7 @@ static bool matches(const char *signature)
     return false;
 }
 
-/* What is known of AF_INET is known of AF_INET6, too. */
+/* A known difference of AF_INET is one of AF_INET6, too. */
 bool compare_is_known(const char *signature)
 {
     const char *family = world_family_names[world_family];

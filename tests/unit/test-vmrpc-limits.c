@@ -301,6 +301,50 @@ static void test_change(void)
     g_assert_cmpuint(passed(&limits, 5000, 5 + 3 * S), ==, 3);
 }
 
+/* Octets: one call may overdraw; then all wait until the debt has passed. */
+static void test_flow(void)
+{
+    VmrpcLimitsConfig config = {
+        .flow[VMRPC_FLOW_SENT] = { .per_s = MIB, .burst = 2 * MIB },
+    };
+    VmrpcLimits limits;
+
+    vmrpc_limits_init(&limits, &config, 0);
+    g_assert_cmpint(vmrpc_limits_wait_us(&limits, VMRPC_FLOW_SENT, 0), ==, 0);
+    vmrpc_limits_passed(&limits, VMRPC_FLOW_SENT, 2 * MIB - 1);
+    g_assert_cmpint(vmrpc_limits_wait_us(&limits, VMRPC_FLOW_SENT, 0), ==, 0);
+    vmrpc_limits_passed(&limits, VMRPC_FLOW_SENT, MIB + 1);
+    g_assert_cmpint(vmrpc_limits_wait_us(&limits, VMRPC_FLOW_SENT, 0), ==,
+                    S + 1);
+    g_assert_cmpint(vmrpc_limits_wait_us(&limits, VMRPC_FLOW_SENT, S / 4), ==,
+                    3 * S / 4 + 1);
+    g_assert_cmpint(vmrpc_limits_wait_us(&limits, VMRPC_FLOW_SENT, S), ==, 1);
+    g_assert_cmpint(vmrpc_limits_wait_us(&limits, VMRPC_FLOW_SENT, S + 1), ==,
+                    0);
+    /* The other direction is free. */
+    vmrpc_limits_passed(&limits, VMRPC_FLOW_RECEIVED, UINT32_MAX);
+    g_assert_cmpint(vmrpc_limits_wait_us(&limits, VMRPC_FLOW_RECEIVED, 0), ==,
+                    0);
+}
+
+/* The fastest, and a VM that was paused for years: nothing overflows. */
+static void test_flow_extremes(void)
+{
+    VmrpcRate most = { VMRPC_LIMITS_MAX_BUFFERS, VMRPC_LIMITS_MAX_BUFFERS };
+    VmrpcLimitsConfig config = { .flow = { most, most } };
+    int64_t year = INT64_C(365) * 86400 * S;
+    VmrpcLimits limits;
+
+    vmrpc_limits_init(&limits, &config, 1);
+    for (int i = 0; i < 5; i++) {
+        vmrpc_limits_passed(&limits, VMRPC_FLOW_SENT, UINT32_MAX);
+    }
+    g_assert_cmpint(vmrpc_limits_wait_us(&limits, VMRPC_FLOW_SENT, 100 * year),
+                    ==, 0);
+    g_assert_cmpint(limits.flow[VMRPC_FLOW_SENT].level, ==,
+                    (int64_t)(VMRPC_LIMITS_MAX_BUFFERS * S));
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -316,5 +360,7 @@ int main(int argc, char **argv)
     g_test_add_func("/limits/buffers-least", test_buffers_least);
     g_test_add_func("/limits/buffers-random", test_buffers_random);
     g_test_add_func("/limits/change", test_change);
+    g_test_add_func("/vmrpc/limits/flow", test_flow);
+    g_test_add_func("/vmrpc/limits/flow-extremes", test_flow_extremes);
     return g_test_run();
 }

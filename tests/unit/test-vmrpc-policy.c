@@ -514,7 +514,7 @@ static void test_errors(void)
         const char *says;
     } bad[] = {
         { "allwo ::/0", "f.conf:1: 'allwo' is not 'allow', 'deny', 'default',"
-          " 'dns', 'private-address', 'private-domain' or 'limit'" },
+          " 'dns', 'private-address', 'private-domain', 'proxy' or 'limit'" },
         { "\n#x\nallow", "f.conf:3: 'allow' needs an address*" },
         { "deny 10.0.0.1/8", "f.conf:1: '10.0.0.1/8' has bits set after its "
           "prefix, which is 10.0.0.0/8" },
@@ -586,10 +586,55 @@ static void test_errors(void)
         { "private-domain a.b", "f.conf: 'private-domain' has no use without "
           "'private-address'" },
         { "private-net ::1", "*'private-net' is not 'allow'*" },
-        { "limit", "*'limit' needs 'connections', 'dns', 'sockets' or "
-          "'buffers'" },
-        { "limit bytes 5", "*'bytes' is not 'connections', 'dns', 'sockets' "
-          "or 'buffers'" },
+        { "limit", "*'limit' needs 'connections', 'dns', 'sockets', "
+          "'buffers', 'sent' or 'received'" },
+        { "limit bytes 5", "*'bytes' is not 'connections', 'dns', 'sockets', "
+          "'buffers', 'sent' or 'received'" },
+        { "limit sent", "*'sent' needs bytes a second, as in '10M/s'" },
+        { "limit sent 10M", "*'10M' is not a rate of bytes from 1K/s to "
+          "1024G/s" },
+        { "limit sent 1023/s", "*'1023/s' is not a rate of bytes*" },
+        { "limit received 1025G/s", "*'1025G/s' is not a rate of bytes*" },
+        { "limit received M/s", "*'M/s' is not a rate of bytes*" },
+        { "limit received /s", "*'/s' is not a rate of bytes*" },
+        { "limit sent 1M/s brust 2M", "*'brust' is not 'burst'" },
+        { "limit sent 1M/s burst", "*'burst' needs a number of bytes" },
+        { "limit sent 1M/s burst 2", "*'2' is not a number of bytes from 1K*" },
+        { "limit sent 1M/s burst 2M x", "*'x' is too much*" },
+        { "limit sent 1M/s\nlimit sent 1M/s", "*a second 'limit sent'" },
+        { "proxy corp socks5 ::1", "*'proxy' needs a name, 'socks5' or "
+          "'http', an address and a port" },
+        { "proxy corp socks4 ::1 1080", "*'socks4' is not 'socks5' or "
+          "'http'" },
+        { "proxy corp http proxy.example 80", "*'proxy.example' is not an IPv4 "
+          "or IPv6 address" },
+        { "proxy corp http ::1 0", "*'0' is not a port (1 to 65535)" },
+        { "proxy corp http ::1 80 password", "*'password' is not 'secret'" },
+        { "proxy corp http ::1 80 secret", "*'secret' needs the id*" },
+        { "proxy corp http ::1 80 secret a b", "*'b' is too much*" },
+        { "proxy corp http ::1 80\nproxy corp http ::1 81", "f.conf:2: 'corp' "
+          "is a proxy already" },
+        { "allow a.b tcp 443 via", "*'via' needs the name of a proxy" },
+        { "allow a.b tcp 443 via corp", "*'corp' is not the name of a 'proxy' "
+          "in a line above" },
+        { "proxy corp http ::1 80\nallow a.b via corp", "*'via' is for TCP: "
+          "the rule needs 'tcp'*" },
+        { "proxy corp http ::1 80\nallow a.b udp via corp", "*is for TCP*" },
+        { "proxy corp http ::1 80\nallow a.b tcp via corp via corp",
+          "*a second 'via'" },
+        { "proxy corp http ::1 80\ndeny a.b tcp via corp", "*'via' is for "
+          "'allow' only" },
+        { "allow a.b sent", "*'sent' needs bytes an hour*" },
+        { "allow a.b sent 5M", "*'5M' is not a number of bytes an hour*" },
+        { "allow a.b sent 0/h", "*'0/h' is not a number of bytes*" },
+        { "allow a.b sent 5M/h sent 5M/h", "*a second 'sent'" },
+        { "deny a.b sent 5M/h", "*'sent' is for 'allow' only" },
+        { "allow a.b names 5/h", "*'names' is for a wildcard*" },
+        { "allow *.a.b names 5", "*'5' is not a number of names an hour*" },
+        { "allow *.a.b names 1000001/h", "*'1000001/h' is not a number*" },
+        { "allow *.a.b names 5/h names 5/h", "*a second 'names'" },
+        { "allow a.b tcp 443 sent 5M/h tls", "*'tls' is too much: the line may "
+          "end before it, or go on with 'via', 'sent' or 'names'" },
         { "limit connections", "*'connections' needs a rate*" },
         { "limit connections 5", "*'5' is not a rate from 1/s to 1000000/s" },
         { "limit connections 5/m", "*'5/m' is not a rate*" },
@@ -782,6 +827,103 @@ static void test_verdict_names(void)
     g_assert_cmpstr(vmrpc_verdict_name(VMRPC_VERDICT_COUNT), ==, "?");
 }
 
+/* --- terms -------------------------------------------------------------- */
+
+/* The terms by which @name is allowed */
+static const VmrpcTerms *terms_of(const VmrpcPolicy *policy, const char *name)
+{
+    VmrpcDest dest = { .family = AF_INET6, .port = 443, .proto = IPPROTO_TCP,
+                       .names = &name, .num_names = 1 };
+    VmrpcVerdict why;
+
+    g_assert_cmpint(inet_pton(AF_INET6, "2001:db8::1", &dest.addr6), ==, 1);
+    g_assert_cmpint(vmrpc_policy_check(policy, &dest, &why), ==, 0);
+    return why.terms;
+}
+
+static void test_terms(void)
+{
+    static const char text[] =
+        "proxy corp http 192.0.2.1 3128 secret web\n"
+        "proxy tor socks5 ::1 9050\n"
+        "allow a.example tcp 443\n"
+        "allow b.example tcp 443 via corp\n"
+        "allow *.c.example tcp 443 names 200/h sent 1M/h via tor\n";
+    g_autoptr(GError) err = NULL;
+    g_autoptr(VmrpcPolicy) policy = vmrpc_policy_parse(text, strlen(text),
+                                                       "f.conf", &err);
+    const VmrpcTerms *terms;
+
+    g_assert_no_error(err);
+    g_assert_null(terms_of(policy, "a.example"));
+    terms = terms_of(policy, "b.example");
+    g_assert_cmpstr(terms->via->name, ==, "corp");
+    g_assert_cmpint(terms->via->kind, ==, VMRPC_VIA_HTTP);
+    g_assert_cmpint(terms->via->family, ==, AF_INET);
+    g_assert_cmpuint(terms->via->port, ==, 3128);
+    g_assert_cmpstr(terms->via->secret, ==, "web");
+    g_assert_null(terms->sent);
+    terms = terms_of(policy, "x.c.example");
+    g_assert_cmpint(terms->via->kind, ==, VMRPC_VIA_SOCKS5);
+    g_assert_cmpint(terms->via->family, ==, AF_INET6);
+    g_assert_null(terms->via->secret);
+    g_assert_cmpuint(terms->sent->most, ==, 1 << 20);
+    g_assert_cmpuint(terms->names->most, ==, 200);
+}
+
+/* The terms of a socket outlive the policy. */
+static void test_terms_stay(void)
+{
+    static const char text[] = "allow a.example tcp 443 sent 5/h\n";
+    VmrpcPolicy *policy = vmrpc_policy_parse(text, strlen(text), "f.conf",
+                                             NULL);
+    VmrpcTerms *terms = vmrpc_terms_ref((VmrpcTerms *)
+                                        terms_of(policy, "a.example"));
+
+    vmrpc_policy_free(policy);
+    g_assert_cmpuint(vmrpc_hourly_take(terms->sent, 3, 1), ==, 3);
+    vmrpc_terms_unref(terms);
+}
+
+static void test_hourly(void)
+{
+    VmrpcHourly *budget = vmrpc_hourly_new(100);
+
+    g_assert_cmpuint(vmrpc_hourly_take(budget, 60, 1), ==, 60);
+    g_assert_cmpuint(vmrpc_hourly_take(budget, 60, 2), ==, 40);
+    g_assert_cmpuint(vmrpc_hourly_take(budget, 1, VMRPC_HOUR_US), ==, 0);
+    vmrpc_hourly_give_back(budget, 10);
+    g_assert_cmpuint(vmrpc_hourly_take(budget, 60, VMRPC_HOUR_US), ==, 10);
+    g_assert_cmpuint(vmrpc_hourly_take(budget, 60, VMRPC_HOUR_US + 1), ==, 60);
+    /* Of the hour before. */
+    vmrpc_hourly_give_back(budget, 1000);
+    g_assert_cmpuint(vmrpc_hourly_take(budget, UINT64_MAX, VMRPC_HOUR_US + 2),
+                     ==, 100);
+    vmrpc_hourly_unref(budget);
+}
+
+/* A statement with equal words is the same one: its budget goes on. */
+static void test_budget_is_inherited(void)
+{
+    static const char before[] = "allow a.example tcp 443 sent 10/h\n";
+    static const char after[] = "deny ::5\nallow a.example tcp 443 sent 10/h\n";
+    static const char other[] = "allow a.example tcp 443 sent 11/h\n";
+    g_autoptr(VmrpcPolicy) a = vmrpc_policy_parse(before, strlen(before), "a",
+                                                  NULL);
+    g_autoptr(VmrpcPolicy) b = vmrpc_policy_parse(after, strlen(after), "b",
+                                                  NULL);
+    g_autoptr(VmrpcPolicy) c = vmrpc_policy_parse(other, strlen(other), "c",
+                                                  NULL);
+
+    vmrpc_hourly_take(terms_of(a, "a.example")->sent, 7, 1);
+    vmrpc_policy_inherit(b, a);
+    g_assert_cmpuint(vmrpc_hourly_take(terms_of(b, "a.example")->sent, 7, 2),
+                     ==, 3);
+    vmrpc_policy_inherit(c, b);
+    g_assert_cmpuint(vmrpc_hourly_take(terms_of(c, "a.example")->sent, 20, 3),
+                     ==, 11);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -798,5 +940,9 @@ int main(int argc, char **argv)
     g_test_add_func("/policy/private", test_private);
     g_test_add_func("/policy/rule-limit", test_rule_limit);
     g_test_add_func("/policy/verdict-names", test_verdict_names);
+    g_test_add_func("/vmrpc/policy/terms", test_terms);
+    g_test_add_func("/vmrpc/policy/terms-stay", test_terms_stay);
+    g_test_add_func("/vmrpc/policy/hourly", test_hourly);
+    g_test_add_func("/vmrpc/policy/budget-inherited", test_budget_is_inherited);
     return g_test_run();
 }

@@ -14,7 +14,7 @@
  * since a bucket gains exactly per_s of them a microsecond: no rounding, no
  * drift.  (Milliseconds are too coarse for a burst of 1: at 999 a second the
  * bucket would be full, and lose the rest, every second time.)  A full bucket
- * is below 2^40, and time that would overfill it is cut before it is
+ * is below 2^61, and time that would overfill it is cut before it is
  * multiplied, so nothing overflows, however long the VM was paused.  A clock
  * that goes back adds and removes nothing.
  *
@@ -23,6 +23,13 @@
  * connections that the guest accepts.  A refusal is immediate (ENOBUFS,
  * REFUSED), so the guest's program can choose how to wait.  EAGAIN would make
  * it wait for an event that never comes.
+ *
+ * sent, received: a bucket of octets, for all sockets together.  A call passes
+ * while the bucket has any, and may leave a debt, which is at most one call's
+ * octets and passes with time; so no call is cut or starved for being large.
+ * Here the guest waits: its sockets are not writable, or readable, meanwhile.
+ * No octet is dropped or kept by us.  What the peer sends fills the socket's
+ * buffer, and TCP closes its window.
  *
  * sockets: a cap, beside the device's own max-sockets.
  *
@@ -57,7 +64,7 @@
 static void bucket_fill(VmrpcBucket *bucket, const VmrpcRate *rate,
                         int64_t now_us)
 {
-    uint64_t room = rate->burst * TOKEN - bucket->level;
+    uint64_t room = (int64_t)(rate->burst * TOKEN) - bucket->level;
     uint64_t elapsed;
 
     if (now_us <= bucket->filled_us) {
@@ -76,7 +83,7 @@ static bool bucket_take(VmrpcBucket *bucket, const VmrpcRate *rate,
         return true;
     }
     bucket_fill(bucket, rate, now_us);
-    if (bucket->level < TOKEN) {
+    if (bucket->level < (int64_t)TOKEN) {
         return false;
     }
     bucket->level -= TOKEN;
@@ -86,7 +93,7 @@ static bool bucket_take(VmrpcBucket *bucket, const VmrpcRate *rate,
 static void bucket_change(VmrpcBucket *bucket, const VmrpcRate *old,
                           const VmrpcRate *rate, int64_t now_us)
 {
-    uint64_t full = rate->burst * TOKEN;
+    int64_t full = rate->burst * TOKEN;
 
     if (!old->per_s) {
         *bucket = (VmrpcBucket) { full, now_us };
@@ -114,6 +121,10 @@ void vmrpc_limits_change(VmrpcLimits *limits, const VmrpcLimitsConfig *config,
     bucket_change(&limits->connections, &limits->config.connections,
                   &config->connections, now_us);
     bucket_change(&limits->dns, &limits->config.dns, &config->dns, now_us);
+    for (int i = 0; i < VMRPC_FLOW_NUM; i++) {
+        bucket_change(&limits->flow[i], &limits->config.flow[i],
+                      &config->flow[i], now_us);
+    }
     limits->config = *config;
 }
 
@@ -126,6 +137,26 @@ bool vmrpc_limits_connection(VmrpcLimits *limits, int64_t now_us)
 bool vmrpc_limits_dns(VmrpcLimits *limits, int64_t now_us)
 {
     return bucket_take(&limits->dns, &limits->config.dns, now_us);
+}
+
+int64_t vmrpc_limits_wait_us(VmrpcLimits *limits, VmrpcFlow flow,
+                             int64_t now_us)
+{
+    const VmrpcRate *rate = &limits->config.flow[flow];
+    VmrpcBucket *bucket = &limits->flow[flow];
+
+    if (!rate->per_s) {
+        return 0;
+    }
+    bucket_fill(bucket, rate, now_us);
+    return bucket->level > 0 ? 0 : -bucket->level / (int64_t)rate->per_s + 1;
+}
+
+void vmrpc_limits_passed(VmrpcLimits *limits, VmrpcFlow flow, uint64_t octets)
+{
+    if (limits->config.flow[flow].per_s) {
+        limits->flow[flow].level -= octets * TOKEN;
+    }
 }
 
 bool vmrpc_limits_socket(VmrpcLimits *limits, uint32_t sockets)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How much one VM may take of the host: connections and DNS queries a second,
- * sockets, buffer bytes
+ * How much one VM may take of the host: connections, DNS queries and octets a
+ * second, sockets, buffer bytes
  *
  * The policy file sets the limits (policy-parse.h); limits.c explains each.
  * Thread safety: none; the owner serialises all calls.
@@ -18,6 +18,7 @@
 #define VMRPC_LIMITS_MAX_SOCKETS 1048576
 #define VMRPC_LIMITS_MIN_BUFFERS (64 * 1024)        /* bytes */
 #define VMRPC_LIMITS_MAX_BUFFERS (UINT64_C(1) << 40)
+#define VMRPC_LIMITS_MIN_BYTES   1024               /* a second; also a burst */
 
 /*
  * Bytes of one buffer, as getsockopt() shows them: the initial size while there
@@ -27,21 +28,29 @@
 #define VMRPC_LIMITS_BUFFER_LEAST (8 * 1024)
 
 typedef struct VmrpcRate {
-    uint32_t per_s;             /* up to VMRPC_LIMITS_MAX_RATE; 0: no limit */
-    uint32_t burst;             /* after a pause; 1 to the same */
+    uint64_t per_s;             /* 0: no limit */
+    uint64_t burst;             /* after a pause; 1 or more */
 } VmrpcRate;
+
+/* Octets of the guest's sockets, by direction */
+typedef enum VmrpcFlow {
+    VMRPC_FLOW_SENT,
+    VMRPC_FLOW_RECEIVED,
+    VMRPC_FLOW_NUM
+} VmrpcFlow;
 
 /* All zero: nothing is limited. */
 typedef struct VmrpcLimitsConfig {
     VmrpcRate connections;
     VmrpcRate dns;
+    VmrpcRate flow[VMRPC_FLOW_NUM];     /* of octets, VMRPC_LIMITS_MIN_BYTES.. */
     uint32_t sockets;           /* 0: no limit */
     uint64_t buffers;           /* bytes; 0: no limit */
 } VmrpcLimitsConfig;
 
 /* A token bucket. */
 typedef struct VmrpcBucket {
-    uint64_t level;             /* millionths of a token */
+    int64_t level;              /* millionths of a token; below 0: a debt */
     int64_t filled_us;          /* when level was computed */
 } VmrpcBucket;
 
@@ -50,6 +59,7 @@ typedef struct VmrpcLimits {
     VmrpcLimitsConfig config;
     VmrpcBucket connections;
     VmrpcBucket dns;
+    VmrpcBucket flow[VMRPC_FLOW_NUM];
     uint64_t buffers;           /* bytes granted to all sockets together */
 } VmrpcLimits;
 
@@ -85,6 +95,18 @@ bool vmrpc_limits_connection(VmrpcLimits *limits, int64_t now_us);
  * Returns: true, and takes a token; or false: the answer is REFUSED.
  */
 bool vmrpc_limits_dns(VmrpcLimits *limits, int64_t now_us);
+
+/**
+ * vmrpc_limits_wait_us: how long must octets of @flow wait?
+ *
+ * Returns: 0: they may pass now, as many as a call has, and are to be counted by
+ * vmrpc_limits_passed(); or microseconds.
+ */
+int64_t vmrpc_limits_wait_us(VmrpcLimits *limits, VmrpcFlow flow,
+                             int64_t now_us);
+
+/** vmrpc_limits_passed: @octets of @flow have passed, less than 2^32 */
+void vmrpc_limits_passed(VmrpcLimits *limits, VmrpcFlow flow, uint64_t octets);
 
 /**
  * vmrpc_limits_socket: the guest wants one more socket

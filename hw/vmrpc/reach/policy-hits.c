@@ -11,9 +11,12 @@
 #include "hw/vmrpc/reach/policy-hits.h"
 #include "hw/vmrpc/reach/policy-rules.h"
 
-static void hits_clear(gpointer hits)
+static void hits_clear(gpointer opaque)
 {
-    g_free(((VmrpcPolicyHits *)hits)->text);
+    VmrpcPolicyHits *hits = opaque;
+
+    g_free(hits->text);
+    vmrpc_terms_unref(hits->terms);
 }
 
 GArray *vmrpc_policy_hits_new(void)
@@ -24,9 +27,11 @@ GArray *vmrpc_policy_hits_new(void)
     return hits;
 }
 
-void vmrpc_policy_note(VmrpcPolicy *policy, unsigned line, char *text)
+void vmrpc_policy_note(VmrpcPolicy *policy, unsigned line, char *text,
+                       VmrpcTerms *terms)
 {
-    VmrpcPolicyHits hits = { .line = line, .text = text };
+    VmrpcPolicyHits hits = { .line = line, .text = text,
+                             .terms = vmrpc_terms_ref(terms) };
 
     g_array_append_val(policy->hits, hits);
 }
@@ -71,6 +76,14 @@ void vmrpc_policy_count_name(VmrpcPolicy *policy, const VmrpcVerdict *why)
     }
 }
 
+static void inherit_budget(VmrpcHourly **budget, VmrpcHourly *before)
+{
+    if (*budget) {
+        vmrpc_hourly_unref(*budget);
+        *budget = vmrpc_hourly_ref(before);
+    }
+}
+
 void vmrpc_policy_inherit(VmrpcPolicy *policy, const VmrpcPolicy *old)
 {
     g_autoptr(GHashTable) by_text = NULL;
@@ -94,6 +107,10 @@ void vmrpc_policy_inherit(VmrpcPolicy *policy, const VmrpcPolicy *old)
         if (hits) {
             hits->destinations += before->destinations;
             hits->names += before->names;
+            if (hits->terms) {
+                inherit_budget(&hits->terms->sent, before->terms->sent);
+                inherit_budget(&hits->terms->names, before->terms->names);
+            }
         }
     }
 }
@@ -106,6 +123,7 @@ GArray *vmrpc_policy_copy_hits(const VmrpcPolicy *policy)
         VmrpcPolicyHits hits = g_array_index(policy->hits, VmrpcPolicyHits, i);
 
         hits.text = g_strdup(hits.text);
+        vmrpc_terms_ref(hits.terms);
         g_array_append_val(copy, hits);
     }
     return copy;

@@ -18,6 +18,7 @@ typedef struct VmrpcPolicyHits {
     char *text;                 /* its words, one blank between them */
     uint64_t destinations;      /* allowed or refused by it */
     uint64_t names;             /* lookups refused by it */
+    VmrpcTerms *terms;          /* of a rule; NULL: none */
 } VmrpcPolicyHits;
 
 /**
@@ -39,7 +40,8 @@ void vmrpc_policy_count_name(VmrpcPolicy *policy, const VmrpcVerdict *why);
  * @policy: the new policy
  * @old: the policy that it replaces; may be NULL
  *
- * Statements with equal words are the same statement, in any line.
+ * Statements with equal words are the same statement, in any line.  Hourly
+ * budgets are shared with the old policy, whose sockets go on to use them.
  */
 void vmrpc_policy_inherit(VmrpcPolicy *policy, const VmrpcPolicy *old);
 
@@ -56,8 +58,9 @@ GArray *vmrpc_policy_hits_new(void);
 
 /*
  * For the parser: adds a statement that can decide, behind all others; takes
- * @text.
+ * @text.  @terms: of a rule, or NULL
  */
-void vmrpc_policy_note(VmrpcPolicy *policy, unsigned line, char *text);
+void vmrpc_policy_note(VmrpcPolicy *policy, unsigned line, char *text,
+                       VmrpcTerms *terms);
 
 #endif /* HW_VMRPC_POLICY_HITS_H */

@@ -13,60 +13,14 @@
 #include "hw/vmrpc/reach/policy-hits.h"
 #include "hw/vmrpc/reach/policy-parse.h"
 #include "hw/vmrpc/reach/policy-rules.h"
+#include "hw/vmrpc/reach/policy-terms.h"
+#include "hw/vmrpc/reach/policy-words.h"
 
-/* "limit connections 500/s burst 1000", and one word too many */
-#define MAX_WORDS 6
+/* "allow NAME tcp 443 via PROXY sent 1M/h names 9/h", and one word too many */
+#define MAX_WORDS 12
 
 #define STR_(x) #x
 #define STR(x) STR_(x)
-
-GQuark vmrpc_policy_error_quark(void)
-{
-    return g_quark_from_static_string("vmrpc-policy-error");
-}
-
-static bool G_GNUC_PRINTF(2, 3) fail(GError **errp, const char *format, ...)
-{
-    va_list ap;
-
-    va_start(ap, format);
-    if (errp) {
-        *errp = g_error_new_valist(VMRPC_POLICY_ERROR,
-                                   VMRPC_POLICY_ERROR_INVALID, format, ap);
-    }
-    va_end(ap);
-    return false;
-}
-
-/* "'WORD' PROBLEM", with unprintable characters of WORD escaped */
-static bool fail_word(GError **errp, const char *word, const char *problem)
-{
-    g_autofree char *shown = g_strescape(word, NULL);
-
-    return fail(errp, "'%s' %s", shown, problem);
-}
-
-/* "'WORD' is not KNOWN" */
-static bool fail_other(GError **errp, const char *word, const char *known)
-{
-    g_autofree char *problem = g_strconcat("is not ", known, NULL);
-
-    return fail_word(errp, word, problem);
-}
-
-static bool parse_number(const char *word, guint64 min, guint64 max,
-                         guint64 *value)
-{
-    return g_ascii_string_to_unsigned(word, 10, min, max, value, NULL);
-}
-
-/* Fails if there are words after the first @known ones. */
-static bool parse_end(char **words, int n, int known, GError **errp)
-{
-    return n <= known ||
-           fail_word(errp, words[known], "is too much: the line may end "
-                     "before it");
-}
 
 /* --- rules -------------------------------------------------------------- */
 
@@ -79,18 +33,18 @@ static bool parse_prefix(const char *word, const uint8_t addr[16],
     char masked[INET6_ADDRSTRLEN];
     guint64 len = bits;
 
-    if (slash && !parse_number(slash + 1, 0, bits, &len)) {
-        return fail_word(errp, word, is4
-                         ? "has a prefix length that is not 0 to 32"
-                         : "has a prefix length that is not 0 to 128");
+    if (slash && !policy_number(slash + 1, 0, bits, &len)) {
+        return policy_fail_word(errp, word, is4
+                                ? "has a prefix length that is not 0 to 32"
+                                : "has a prefix length that is not 0 to 128");
     }
     vmrpc_policy_key_addr(key, is4 ? VMRPC_POLICY_IPV4 : VMRPC_POLICY_IPV6,
                           addr, len);
     if (memcmp(key->addr, addr, bits / 8) != 0) {
         inet_ntop(is4 ? AF_INET : AF_INET6, key->addr, masked,
                   sizeof(masked));
-        return fail(errp, "'%s' has bits set after its prefix, which is "
-                    "%s/%u", word, masked, (unsigned)len);
+        return policy_fail(errp, "'%s' has bits set after its prefix, which is "
+                           "%s/%u", word, masked, (unsigned)len);
     }
     return true;
 }
@@ -135,13 +89,14 @@ static bool parse_name(const char *word, VmrpcPolicyKey *key,
     const char *text = word + (below ? 2 : 0);
 
     if (strchr(text, '*')) {
-        return fail_word(errp, word, "has a '*' that is not the whole first "
-                         "label, as in '*.example.com'");
+        return policy_fail_word(errp, word, "has a '*' that is not the whole "
+                                "first label, as in '*.example.com'");
     }
     if (!is_dns_name(text) || !vmrpc_policy_read_name(text, name)) {
-        return fail_word(errp, word, "is not a DNS name: 1 to 63 letters, "
-                         "digits, '-' or '_' between dots, 253 in all "
-                         "(and other scripts as 'xn--...')");
+        return policy_fail_word(errp, word, "is not a DNS name: 1 to 63 "
+                                "letters, digits, '-' or '_' between dots, "
+                                "253 in all "
+                                "(and other scripts as 'xn--...')");
     }
     vmrpc_policy_key_name(key, below ? VMRPC_POLICY_BELOW
                                      : VMRPC_POLICY_NAME, name);
@@ -188,8 +143,8 @@ static bool parse_place(const char *word, VmrpcPolicyKey *key,
     if (is_name(word)) {
         return parse_name(word, key, name, errp);
     }
-    return fail_word(errp, word, "is not an address, a prefix, a name with a "
-                     "dot in it, or 'host'");
+    return policy_fail_word(errp, word, "is not an address, a prefix, a name "
+                            "with a dot in it, or 'host'");
 }
 
 static bool parse_ports(const char *word, VmrpcPolicyRule *rule)
@@ -201,8 +156,8 @@ static bool parse_ports(const char *word, VmrpcPolicyRule *rule)
     if (max) {
         *max++ = '\0';
     }
-    if (!parse_number(min, 1, 65535, &first) ||
-        !parse_number(max ?: min, first, 65535, &last)) {
+    if (!policy_number(min, 1, 65535, &first) ||
+        !policy_number(max ?: min, first, 65535, &last)) {
         return false;
     }
     rule->port_min = first;
@@ -222,8 +177,9 @@ static bool parse_proto(const char *word, VmrpcPolicyRule *rule)
     return true;
 }
 
+/* @terms: those of the rule, which the policy has; untouched without any */
 static bool parse_rule(VmrpcPolicy *policy, char **words, int n, unsigned line,
-                       GError **errp)
+                       VmrpcTerms **terms, GError **errp)
 {
     VmrpcPolicyRule rule = { .line = line, .port_max = UINT16_MAX,
                              .allow = strcmp(words[0], "allow") == 0 };
@@ -232,8 +188,8 @@ static bool parse_rule(VmrpcPolicy *policy, char **words, int n, unsigned line,
     int i = 2;
 
     if (n < 2) {
-        return fail_word(errp, words[0], "needs an address, a prefix, a name "
-                         "or 'host'");
+        return policy_fail_word(errp, words[0], "needs an address, a prefix, a "
+                                "name or 'host'");
     }
     if (!parse_place(words[1], &key, &name, errp)) {
         return false;
@@ -241,18 +197,23 @@ static bool parse_rule(VmrpcPolicy *policy, char **words, int n, unsigned line,
     if (i < n && parse_proto(words[i], &rule)) {
         i++;
     }
-    if (i < n && !parse_ports(words[i++], &rule)) {
-        return fail_word(errp, words[i - 1], i == 3
-                         ? "is not 'tcp', 'udp', 'any', a port (1 to 65535) "
-                           "or a range of ports"
-                         : "is not a port (1 to 65535) or a range of ports");
-    }
-    if (!parse_end(words, n, i, errp)) {
-        return false;
+    if (i < n && !vmrpc_policy_is_term(words[i]) &&
+        !parse_ports(words[i++], &rule)) {
+        return policy_fail_word(errp, words[i - 1], i == 3
+                                ? "is not 'tcp', 'udp', 'any', a port (1 to "
+                                  "65535) or a range of ports"
+                                : "is not a port (1 to 65535) or a range of "
+                                  "ports");
     }
     if (policy->num_rules == VMRPC_POLICY_MAX_RULES) {
-        return fail(errp, "more than %d rules", VMRPC_POLICY_MAX_RULES);
+        return policy_fail(errp, "more than %d rules",
+                           VMRPC_POLICY_MAX_RULES);
     }
+    if (i < n && !vmrpc_policy_parse_terms(policy, words + i, n - i, &key,
+                                           &rule, errp)) {
+        return false;
+    }
+    *terms = rule.terms;
     vmrpc_policy_add(policy, &key, &rule);
     return true;
 }
@@ -320,8 +281,8 @@ static bool parse_private_address(VmrpcPolicy *policy, const char *word,
         return true;
     }
     if (!parse_address(word, &key, &other, errp)) {
-        return other && fail_other(errp, word, "'standard', an address or a "
-                                   "prefix");
+        return other && policy_fail_other(errp, word, "'standard', an address "
+                                          "or a prefix");
     }
     add_private(private_rules(policy), &key, line, false);
     return true;
@@ -335,11 +296,11 @@ static bool parse_private_domain(VmrpcPolicy *policy, const char *word,
     VmrpcPolicyName name;
 
     if (g_str_has_prefix(word, "*.")) {
-        return fail_word(errp, word, "begins with '*.': the names below a "
-                         "private domain are in it anyway");
+        return policy_fail_word(errp, word, "begins with '*.': the names below "
+                                "a private domain are in it anyway");
     }
     if (!is_name(word)) {
-        return fail_other(errp, word, "a name with a dot in it");
+        return policy_fail_other(errp, word, "a name with a dot in it");
     }
     if (!parse_name(word, &key, &name, errp)) {
         return false;
@@ -356,15 +317,15 @@ static bool parse_private(VmrpcPolicy *policy, char **words, int n,
     bool is_address = strcmp(words[0], "private-address") == 0;
 
     if (n < 2) {
-        return fail_word(errp, words[0], is_address
-                         ? "needs 'standard', an address or a prefix"
-                         : "needs a name");
+        return policy_fail_word(errp, words[0], is_address
+                                ? "needs 'standard', an address or a prefix"
+                                : "needs a name");
     }
     if (policy->num_private++ == VMRPC_POLICY_MAX_RULES) {
-        return fail(errp, "more than %d private addresses and domains",
-                    VMRPC_POLICY_MAX_RULES);
+        return policy_fail(errp, "more than %d private addresses and domains",
+                           VMRPC_POLICY_MAX_RULES);
     }
-    return parse_end(words, n, 2, errp) &&
+    return policy_end(words, n, 2, errp) &&
            (is_address ? parse_private_address(policy, words[1], line, errp)
                        : parse_private_domain(policy, words[1], line, errp));
 }
@@ -379,18 +340,18 @@ static bool parse_choice(char **words, int n, unsigned line, const char *yes,
     g_autofree char *both = g_strdup_printf("'%s' or '%s'", yes, no);
 
     if (n < 2) {
-        return fail(errp, "'%s' needs %s", words[0], both);
+        return policy_fail(errp, "'%s' needs %s", words[0], both);
     }
     *choice = strcmp(words[1], yes) == 0;
     if (!*choice && strcmp(words[1], no) != 0) {
-        return fail_other(errp, words[1], both);
+        return policy_fail_other(errp, words[1], both);
     }
     if (*seen) {
-        return fail(errp, "a second '%s'; the first is in line %u", words[0],
-                    *seen);
+        return policy_fail(errp, "a second '%s'; the first is in line %u",
+                           words[0], *seen);
     }
     *seen = line;
-    return parse_end(words, n, 2, errp);
+    return policy_end(words, n, 2, errp);
 }
 
 /* The beginning of all limits: "limit WHAT VALUE", each at most once */
@@ -398,9 +359,9 @@ static bool begin_limit(char **words, int n, bool given, const char *value,
                         GError **errp)
 {
     if (n < 3) {
-        return fail(errp, "'%s' needs %s", words[1], value);
+        return policy_fail(errp, "'%s' needs %s", words[1], value);
     }
-    return !given || fail(errp, "a second 'limit %s'", words[1]);
+    return !given || policy_fail(errp, "a second 'limit %s'", words[1]);
 }
 
 /* "burst N" after a rate; by default the tokens of one second */
@@ -409,17 +370,17 @@ static bool parse_burst(VmrpcRate *rate, char **words, int n, GError **errp)
     guint64 burst = rate->per_s;
 
     if (n > 3 && strcmp(words[3], "burst") != 0) {
-        return fail_word(errp, words[3], "is not 'burst'");
+        return policy_fail_word(errp, words[3], "is not 'burst'");
     }
     if (n == 4) {
-        return fail(errp, "'burst' needs a number");
+        return policy_fail(errp, "'burst' needs a number");
     }
-    if (n > 4 && !parse_number(words[4], 1, VMRPC_LIMITS_MAX_RATE, &burst)) {
-        return fail_word(errp, words[4], "is not a number from 1 to "
-                         STR(VMRPC_LIMITS_MAX_RATE));
+    if (n > 4 && !policy_number(words[4], 1, VMRPC_LIMITS_MAX_RATE, &burst)) {
+        return policy_fail_word(errp, words[4], "is not a number from 1 to "
+                                STR(VMRPC_LIMITS_MAX_RATE));
     }
     rate->burst = burst;
-    return parse_end(words, n, 5, errp);
+    return policy_end(words, n, 5, errp);
 }
 
 static bool parse_rate(VmrpcRate *rate, char **words, int n, GError **errp)
@@ -433,9 +394,9 @@ static bool parse_rate(VmrpcRate *rate, char **words, int n, GError **errp)
     if (g_str_has_suffix(words[2], "/s")) {
         number = g_strndup(words[2], strlen(words[2]) - 2);
     }
-    if (!number || !parse_number(number, 1, VMRPC_LIMITS_MAX_RATE, &per_s)) {
-        return fail_word(errp, words[2], "is not a rate from 1/s to "
-                         STR(VMRPC_LIMITS_MAX_RATE) "/s");
+    if (!number || !policy_number(number, 1, VMRPC_LIMITS_MAX_RATE, &per_s)) {
+        return policy_fail_word(errp, words[2], "is not a rate from 1/s to "
+                                STR(VMRPC_LIMITS_MAX_RATE) "/s");
     }
     rate->per_s = per_s;
     return parse_burst(rate, words, n, errp);
@@ -449,47 +410,68 @@ static bool parse_sockets(VmrpcLimitsConfig *limits, char **words, int n,
     if (!begin_limit(words, n, limits->sockets, "a number", errp)) {
         return false;
     }
-    if (!parse_number(words[2], 1, VMRPC_LIMITS_MAX_SOCKETS, &sockets)) {
-        return fail_word(errp, words[2], "is not a number from 1 to "
-                         STR(VMRPC_LIMITS_MAX_SOCKETS));
+    if (!policy_number(words[2], 1, VMRPC_LIMITS_MAX_SOCKETS, &sockets)) {
+        return policy_fail_word(errp, words[2], "is not a number from 1 to "
+                                STR(VMRPC_LIMITS_MAX_SOCKETS));
     }
     limits->sockets = sockets;
-    return parse_end(words, n, 3, errp);
+    return policy_end(words, n, 3, errp);
 }
 
 static bool parse_buffers(VmrpcLimitsConfig *limits, char **words, int n,
                           GError **errp)
 {
-    static const char units[] = "KMG";
-    g_autofree char *number = NULL;
-    const char *unit;
-    unsigned shift;
-    guint64 value;
-
     if (!begin_limit(words, n, limits->buffers,
                      "a number of bytes, as in '64M'", errp)) {
         return false;
     }
-    unit = strchr(units, words[2][strlen(words[2]) - 1]);
-    shift = unit ? 10 * (unit - units + 1) : 0;
-    number = g_strndup(words[2], strlen(words[2]) - !!unit);
-    if (!parse_number(number, 1, VMRPC_LIMITS_MAX_BUFFERS >> shift, &value) ||
-        value << shift < VMRPC_LIMITS_MIN_BUFFERS) {
-        return fail_word(errp, words[2], "is not a number of bytes from 64K "
-                         "to 1024G, with K, M, G or no unit");
+    if (!policy_bytes(words[2], "", VMRPC_LIMITS_MIN_BUFFERS,
+                      VMRPC_LIMITS_MAX_BUFFERS, &limits->buffers)) {
+        return policy_fail_word(errp, words[2], "is not a number of "
+                                "bytes from 64K to 1024G, with K, M, G "
+                                "or no unit");
     }
-    limits->buffers = value << shift;
-    return parse_end(words, n, 3, errp);
+    return policy_end(words, n, 3, errp);
+}
+
+/* "BYTES/s", and perhaps "burst BYTES"; by default those of one second */
+static bool parse_byte_rate(VmrpcRate *rate, char **words, int n,
+                            GError **errp)
+{
+    static const char wrong[] = "is not a number of bytes from 1K to 1024G, "
+                                "with K, M, G or no unit";
+
+    if (!begin_limit(words, n, rate->per_s,
+                     "bytes a second, as in '10M/s'", errp)) {
+        return false;
+    }
+    if (!policy_bytes(words[2], "/s", VMRPC_LIMITS_MIN_BYTES,
+                      VMRPC_LIMITS_MAX_BUFFERS, &rate->per_s)) {
+        return policy_fail_word(errp, words[2], "is not a rate of bytes "
+                                "from 1K/s to 1024G/s");
+    }
+    rate->burst = rate->per_s;
+    if (n > 3 && strcmp(words[3], "burst") != 0) {
+        return policy_fail_word(errp, words[3], "is not 'burst'");
+    }
+    if (n == 4) {
+        return policy_fail(errp, "'burst' needs a number of bytes");
+    }
+    if (n > 4 && !policy_bytes(words[4], "", VMRPC_LIMITS_MIN_BYTES,
+                               VMRPC_LIMITS_MAX_BUFFERS, &rate->burst)) {
+        return policy_fail_word(errp, words[4], wrong);
+    }
+    return policy_end(words, n, 5, errp);
 }
 
 static bool parse_limit(VmrpcLimitsConfig *limits, char **words, int n,
                         GError **errp)
 {
-    static const char kinds[] = "'connections', 'dns', 'sockets' or "
-                                "'buffers'";
+    static const char kinds[] = "'connections', 'dns', 'sockets', 'buffers', "
+                                "'sent' or 'received'";
 
     if (n < 2) {
-        return fail(errp, "'limit' needs %s", kinds);
+        return policy_fail(errp, "'limit' needs %s", kinds);
     }
     if (strcmp(words[1], "connections") == 0) {
         return parse_rate(&limits->connections, words, n, errp);
@@ -503,16 +485,24 @@ static bool parse_limit(VmrpcLimitsConfig *limits, char **words, int n,
     if (strcmp(words[1], "buffers") == 0) {
         return parse_buffers(limits, words, n, errp);
     }
-    return fail_other(errp, words[1], kinds);
+    if (strcmp(words[1], "sent") == 0) {
+        return parse_byte_rate(&limits->flow[VMRPC_FLOW_SENT], words, n, errp);
+    }
+    if (strcmp(words[1], "received") == 0) {
+        return parse_byte_rate(&limits->flow[VMRPC_FLOW_RECEIVED], words, n,
+                               errp);
+    }
+    return policy_fail_other(errp, words[1], kinds);
 }
 
 /* --- lines -------------------------------------------------------------- */
 
+/* @terms: as for parse_rule() */
 static bool parse_words(VmrpcPolicy *policy, char **words, int n,
-                        unsigned line, GError **errp)
+                        unsigned line, VmrpcTerms **terms, GError **errp)
 {
     if (strcmp(words[0], "allow") == 0 || strcmp(words[0], "deny") == 0) {
-        return parse_rule(policy, words, n, line, errp);
+        return parse_rule(policy, words, n, line, terms, errp);
     }
     if (strcmp(words[0], "default") == 0) {
         return parse_choice(words, n, line, "allow", "deny",
@@ -530,14 +520,18 @@ static bool parse_words(VmrpcPolicy *policy, char **words, int n,
     if (strcmp(words[0], "limit") == 0) {
         return parse_limit(&policy->limits, words, n, errp);
     }
-    return fail_word(errp, words[0], "is not 'allow', 'deny', 'default', "
-                     "'dns', 'private-address', 'private-domain' or 'limit'");
+    if (strcmp(words[0], "proxy") == 0) {
+        return vmrpc_policy_parse_proxy(policy, words, n, errp);
+    }
+    return policy_fail_word(errp, words[0], "is not 'allow', 'deny', "
+                            "'default', 'dns', 'private-address', "
+                            "'private-domain', 'proxy' or 'limit'");
 }
 
 /* Does it decide about destinations or queries, so that it has counts? */
 static bool is_judge(const char *keyword)
 {
-    return strcmp(keyword, "limit") != 0 &&
+    return strcmp(keyword, "limit") != 0 && strcmp(keyword, "proxy") != 0 &&
            !g_str_has_prefix(keyword, "private-");
 }
 
@@ -558,17 +552,18 @@ static bool parse_line(VmrpcPolicy *policy, const char *text, size_t len,
     char buf[VMRPC_POLICY_MAX_LINE + 1];
     g_autofree char *statement = NULL;
     char *words[MAX_WORDS];
+    VmrpcTerms *terms = NULL;
     char *word, *rest;
     int n = 0;
 
     if (len > VMRPC_POLICY_MAX_LINE) {
-        return fail(errp, "longer than %d bytes", VMRPC_POLICY_MAX_LINE);
+        return policy_fail(errp, "longer than %d bytes", VMRPC_POLICY_MAX_LINE);
     }
     if (comment) {
         len = comment - text;
     }
     if (memchr(text, '\0', len)) {
-        return fail(errp, "holds a NUL byte");
+        return policy_fail(errp, "holds a NUL byte");
     }
     memcpy(buf, text, len);
     buf[len] = '\0';
@@ -580,11 +575,11 @@ static bool parse_line(VmrpcPolicy *policy, const char *text, size_t len,
         return true;
     }
     statement = join(words, n);
-    if (!parse_words(policy, words, n, line, errp)) {
+    if (!parse_words(policy, words, n, line, &terms, errp)) {
         return false;
     }
     if (is_judge(words[0])) {
-        vmrpc_policy_note(policy, line, g_steal_pointer(&statement));
+        vmrpc_policy_note(policy, line, g_steal_pointer(&statement), terms);
     }
     return true;
 }
@@ -596,8 +591,8 @@ static bool check_whole(const VmrpcPolicy *policy, GError **errp)
 
     return !private || private->prefixes[VMRPC_POLICY_IPV4].num ||
            private->prefixes[VMRPC_POLICY_IPV6].num ||
-           fail(errp, "'private-domain' has no use without "
-                "'private-address'");
+           policy_fail(errp, "'private-domain' has no use without "
+                       "'private-address'");
 }
 
 VmrpcPolicy *vmrpc_policy_parse(const char *text, size_t len,

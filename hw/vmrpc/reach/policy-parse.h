@@ -5,6 +5,7 @@
  * One rule a line; the first one that matches decides:
  *
  *   allow|deny  PREFIX|ADDR|NAME|host  [tcp|udp|any]  [PORT[-PORT]]
+ *               [via PROXY] [sent BYTES[K|M|G]/h] [names N/h]
  *   default     allow|deny
  *   dns         reachable|listed
  *   private-address  standard|PREFIX|ADDR
@@ -12,6 +13,8 @@
  *   limit       connections|dns RATE/s [burst N]
  *   limit       sockets N
  *   limit       buffers BYTES[K|M|G]
+ *   limit       sent|received BYTES[K|M|G]/s [burst BYTES[K|M|G]]
+ *   proxy       NAME socks5|http ADDR PORT [secret ID]
  *
  * '#' starts a comment. PREFIX and ADDR are IPv4 or IPv6; NAME is a DNS name
  * with a dot in it, "www.example.com" or "db." ("db" alone), or a wildcard,

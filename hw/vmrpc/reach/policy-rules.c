@@ -149,9 +149,19 @@ static void key_free(gpointer opaque)
     g_free(key);
 }
 
+static void rule_clear(gpointer rule)
+{
+    vmrpc_terms_unref(((VmrpcPolicyRule *)rule)->terms);
+}
+
 static void rules_free(gpointer rules)
 {
     g_array_unref(rules);
+}
+
+static void proxy_free(gpointer proxy)
+{
+    vmrpc_proxy_unref(proxy);
 }
 
 VmrpcPolicy *vmrpc_policy_new(void)
@@ -161,6 +171,7 @@ VmrpcPolicy *vmrpc_policy_new(void)
     policy->rules = g_hash_table_new_full(key_hash, key_equal, key_free,
                                           rules_free);
     policy->hits = vmrpc_policy_hits_new();
+    policy->proxies = g_ptr_array_new_with_free_func(proxy_free);
     policy->open_line = VMRPC_POLICY_NO_LINE;
     policy->default_allow = true;
     return policy;
@@ -188,6 +199,7 @@ void vmrpc_policy_add(VmrpcPolicy *policy, const VmrpcPolicyKey *key,
         *copy = *key;
         copy->name = g_strdup(key->name);
         rules = g_array_new(FALSE, FALSE, sizeof(*rule));
+        g_array_set_clear_func(rules, rule_clear);
         g_hash_table_insert(policy->rules, copy, rules);
     }
     g_array_append_val(rules, *rule);

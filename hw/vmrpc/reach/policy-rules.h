@@ -42,6 +42,7 @@ typedef struct VmrpcPolicyRule {
     uint16_t port_max;
     uint8_t proto;              /* 0: any */
     bool allow;
+    VmrpcTerms *terms;          /* NULL: none */
 } VmrpcPolicyRule;
 
 struct VmrpcPolicy {
@@ -67,6 +68,7 @@ struct VmrpcPolicy {
      */
     VmrpcPolicy *private;
     unsigned num_private;       /* statements */
+    GPtrArray *proxies;         /* VmrpcProxy */
     VmrpcLimitsConfig limits;
 };
 
@@ -100,7 +102,7 @@ void vmrpc_policy_key_extend(VmrpcPolicyKey *key, const VmrpcPolicyName *name);
 /* A policy without rules, which allows by default */
 VmrpcPolicy *vmrpc_policy_new(void);
 
-/* Adds a rule behind all others; copies @key and @rule. */
+/* Adds a rule behind all others; copies @key and @rule, takes its terms. */
 void vmrpc_policy_add(VmrpcPolicy *policy, const VmrpcPolicyKey *key,
                       const VmrpcPolicyRule *rule);
 

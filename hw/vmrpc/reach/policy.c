@@ -414,6 +414,7 @@ static VmrpcVerdict verdict_of_rule(const Search *s)
                                  : VMRPC_VERDICT_DENY_RULE,
         .line = s->best->line,
         .name = s->name,
+        .terms = s->best->terms,
     };
 }
 
@@ -561,5 +562,6 @@ void vmrpc_policy_free(VmrpcPolicy *policy)
     vmrpc_policy_free(policy->private);
     g_hash_table_unref(policy->rules);
     g_array_unref(policy->hits);
+    g_ptr_array_unref(policy->proxies);
     g_free(policy);
 }

@@ -16,6 +16,7 @@
 #include <glib.h>
 
 #include "hw/vmrpc/reach/limits.h"
+#include "hw/vmrpc/reach/terms.h"
 
 /* Only so many names of a destination count, the first ones. */
 #define VMRPC_POLICY_MAX_NAMES 16
@@ -82,6 +83,7 @@ typedef struct VmrpcVerdict {
      * matched the deciding rule, else the first; NULL without names.
      */
     const char *name;
+    VmrpcTerms *terms;          /* of the rule, its own; NULL: none */
 } VmrpcVerdict;
 
 /** vmrpc_verdict_name: "deny-rule", "link-local", ...; a static string */

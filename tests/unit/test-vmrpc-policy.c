@@ -505,6 +505,72 @@ static void test_limits(void)
     }
 }
 
+/* --- watch ---------------------------------------------------------------- */
+
+/* Allows in its place, as "allow" does there, and says so in the verdict. */
+static void test_watch(void)
+{
+    g_autoptr(VmrpcPolicy) policy = parse("deny 2001:db8:1::/48\n"
+                                          "watch 2001:db8::/32 tcp 443\n"
+                                          "watch *.example.com\n"
+                                          "deny ::/0\n"
+                                          "watch 127.0.0.0/8\n"
+                                          "default watch");
+    VmrpcDest d = dest("2001:db8::1", IPPROTO_TCP, 443);
+    VmrpcVerdict why;
+
+    g_assert_cmpint(vmrpc_policy_check(policy, &d, &why), ==, 0);
+    g_assert_cmpint(why.reason, ==, VMRPC_VERDICT_WATCH_RULE);
+    g_assert_cmpuint(why.line, ==, 2);
+    g_assert_true(vmrpc_verdict_is_watch(why.reason));
+    d.port = 80;
+    g_assert_cmpint(vmrpc_policy_check(policy, &d, &why), ==, -EACCES);
+    g_assert_cmpint(verdict(policy, "2001:db8:1::1"), ==,
+                    VMRPC_VERDICT_DENY_RULE);
+    g_assert_cmpint(verdict(policy, "192.0.2.1"), ==,
+                    VMRPC_VERDICT_WATCH_DEFAULT);
+    /* "default watch" opens no built-in refusal, a rule for one does. */
+    g_assert_cmpint(verdict(policy, "169.254.169.254"), ==,
+                    VMRPC_VERDICT_METADATA);
+    g_assert_cmpint(verdict(policy, "127.0.0.1"), ==,
+                    VMRPC_VERDICT_WATCH_RULE);
+}
+
+static void test_watch_names(void)
+{
+    static const struct {
+        const char *policy, *name;
+        VmrpcVerdictReason why;
+    } cases[] = {
+        { "default watch", "a.test", VMRPC_VERDICT_WATCH_DEFAULT },
+        { "watch a.test\ndefault deny", "a.test", VMRPC_VERDICT_WATCH_RULE },
+        { "watch a.test\ndefault deny", "b.test", VMRPC_VERDICT_DENY_DEFAULT },
+        { "watch a.test\ndns listed", "a.test", VMRPC_VERDICT_WATCH_RULE },
+        { "watch a.test\ndns listed", "b.test", VMRPC_VERDICT_DENY_UNLISTED },
+        { "watch ::/0\ndefault deny", "b.test", VMRPC_VERDICT_WATCH_RULE },
+        { "allow ::1\nwatch ::/0", "b.test", VMRPC_VERDICT_ALLOW_RULE },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(VmrpcPolicy) policy = parse(cases[i].policy);
+        VmrpcVerdict why;
+
+        vmrpc_policy_check_name(policy, cases[i].name, &why);
+        g_assert_cmpint(why.reason, ==, cases[i].why);
+    }
+}
+
+/* The id is that of sha256sum, and another one for each change. */
+static void test_id(void)
+{
+    g_autoptr(VmrpcPolicy) empty = parse("");
+    g_autoptr(VmrpcPolicy) comment = parse("#");
+
+    g_assert_cmpstr(vmrpc_policy_id(empty), ==, "e3b0c442");
+    g_assert_cmpstr(vmrpc_policy_id(comment), ==, "334359b9");
+    g_assert_null(vmrpc_policy_id(NULL));
+}
+
 /* --- the file ----------------------------------------------------------- */
 
 static void test_errors(void)
@@ -513,8 +579,9 @@ static void test_errors(void)
         const char *text;
         const char *says;
     } bad[] = {
-        { "allwo ::/0", "f.conf:1: 'allwo' is not 'allow', 'deny', 'default',"
-          " 'dns', 'private-address', 'private-domain', 'proxy' or 'limit'" },
+        { "allwo ::/0", "f.conf:1: 'allwo' is not 'allow', 'deny', 'watch', "
+          "'default', 'dns', 'private-address', 'private-domain', 'proxy' or "
+          "'limit'" },
         { "\n#x\nallow", "f.conf:3: 'allow' needs an address*" },
         { "deny 10.0.0.1/8", "f.conf:1: '10.0.0.1/8' has bits set after its "
           "prefix, which is 10.0.0.0/8" },
@@ -560,8 +627,8 @@ static void test_errors(void)
         { "deny 10.0.0.1 tcp -10", "*'-10' is not a port*" },
         { "deny 10.0.0.1 tcp 1 2", "*'2' is too much*" },
         { "deny 10.0.0.1 tcp 1 2 3 4 5", "*'2' is too much*" },
-        { "default", "*'default' needs 'allow' or 'deny'" },
-        { "default maybe", "*'maybe' is not 'allow' or 'deny'" },
+        { "default", "*'default' needs 'allow', 'deny' or 'watch'" },
+        { "default maybe", "*'maybe' is not 'allow', 'deny' or 'watch'" },
         { "default deny now", "*'now' is too much*" },
         { "default deny\ndefault deny", "f.conf:2: a second 'default'; the "
           "first is in line 1" },
@@ -936,6 +1003,9 @@ int main(int argc, char **argv)
     g_test_add_func("/policy/any-port", test_any_port);
     g_test_add_func("/policy/many-rules", test_many_rules);
     g_test_add_func("/policy/limits", test_limits);
+    g_test_add_func("/policy/watch", test_watch);
+    g_test_add_func("/policy/watch-names", test_watch_names);
+    g_test_add_func("/policy/id", test_id);
     g_test_add_func("/policy/errors", test_errors);
     g_test_add_func("/policy/private", test_private);
     g_test_add_func("/policy/rule-limit", test_rule_limit);

@@ -182,7 +182,8 @@ static bool parse_rule(VmrpcPolicy *policy, char **words, int n, unsigned line,
                        VmrpcTerms **terms, GError **errp)
 {
     VmrpcPolicyRule rule = { .line = line, .port_max = UINT16_MAX,
-                             .allow = strcmp(words[0], "allow") == 0 };
+                             .allow = strcmp(words[0], "deny") != 0,
+                             .watch = strcmp(words[0], "watch") == 0 };
     VmrpcPolicyKey key;
     VmrpcPolicyName name;
     int i = 2;
@@ -332,19 +333,25 @@ static bool parse_private(VmrpcPolicy *policy, char **words, int n,
 
 /* --- settings ----------------------------------------------------------- */
 
-/* "KEYWORD YES|NO", at most once; *@seen: its line, 0 before */
-static bool parse_choice(char **words, int n, unsigned line, const char *yes,
-                         const char *no, unsigned *seen, bool *choice,
-                         GError **errp)
+/*
+ * "KEYWORD CHOICE", at most once
+ * @known: the choices for people, as in "'allow' or 'deny'"
+ * @seen: its line, 0 before
+ * @choice: the number of the choice
+ */
+static bool parse_choice(char **words, int n, unsigned line,
+                         const char *const *choices, const char *known,
+                         unsigned *seen, unsigned *choice, GError **errp)
 {
-    g_autofree char *both = g_strdup_printf("'%s' or '%s'", yes, no);
-
     if (n < 2) {
-        return policy_fail(errp, "'%s' needs %s", words[0], both);
+        return policy_fail(errp, "'%s' needs %s", words[0], known);
     }
-    *choice = strcmp(words[1], yes) == 0;
-    if (!*choice && strcmp(words[1], no) != 0) {
-        return policy_fail_other(errp, words[1], both);
+    *choice = 0;
+    while (choices[*choice] && strcmp(words[1], choices[*choice]) != 0) {
+        ++*choice;
+    }
+    if (!choices[*choice]) {
+        return policy_fail_other(errp, words[1], known);
     }
     if (*seen) {
         return policy_fail(errp, "a second '%s'; the first is in line %u",
@@ -352,6 +359,35 @@ static bool parse_choice(char **words, int n, unsigned line, const char *yes,
     }
     *seen = line;
     return policy_end(words, n, 2, errp);
+}
+
+static bool parse_default(VmrpcPolicy *policy, char **words, int n,
+                          unsigned line, GError **errp)
+{
+    static const char *const choices[] = { "deny", "allow", "watch", NULL };
+    unsigned choice;
+
+    if (!parse_choice(words, n, line, choices, "'allow', 'deny' or 'watch'",
+                      &policy->default_line, &choice, errp)) {
+        return false;
+    }
+    policy->default_allow = choice > 0;
+    policy->default_watch = choice > 1;
+    return true;
+}
+
+static bool parse_dns(VmrpcPolicy *policy, char **words, int n, unsigned line,
+                      GError **errp)
+{
+    static const char *const choices[] = { "reachable", "listed", NULL };
+    unsigned choice;
+
+    if (!parse_choice(words, n, line, choices, "'listed' or 'reachable'",
+                      &policy->dns_line, &choice, errp)) {
+        return false;
+    }
+    policy->dns_listed = choice;
+    return true;
 }
 
 /* The beginning of all limits: "limit WHAT VALUE", each at most once */
@@ -501,17 +537,15 @@ static bool parse_limit(VmrpcLimitsConfig *limits, char **words, int n,
 static bool parse_words(VmrpcPolicy *policy, char **words, int n,
                         unsigned line, VmrpcTerms **terms, GError **errp)
 {
-    if (strcmp(words[0], "allow") == 0 || strcmp(words[0], "deny") == 0) {
+    if (strcmp(words[0], "allow") == 0 || strcmp(words[0], "deny") == 0 ||
+        strcmp(words[0], "watch") == 0) {
         return parse_rule(policy, words, n, line, terms, errp);
     }
     if (strcmp(words[0], "default") == 0) {
-        return parse_choice(words, n, line, "allow", "deny",
-                            &policy->default_line, &policy->default_allow,
-                            errp);
+        return parse_default(policy, words, n, line, errp);
     }
     if (strcmp(words[0], "dns") == 0) {
-        return parse_choice(words, n, line, "listed", "reachable",
-                            &policy->dns_line, &policy->dns_listed, errp);
+        return parse_dns(policy, words, n, line, errp);
     }
     if (strcmp(words[0], "private-address") == 0 ||
         strcmp(words[0], "private-domain") == 0) {
@@ -523,7 +557,7 @@ static bool parse_words(VmrpcPolicy *policy, char **words, int n,
     if (strcmp(words[0], "proxy") == 0) {
         return vmrpc_policy_parse_proxy(policy, words, n, errp);
     }
-    return policy_fail_word(errp, words[0], "is not 'allow', 'deny', "
+    return policy_fail_word(errp, words[0], "is not 'allow', 'deny', 'watch', "
                             "'default', 'dns', 'private-address', "
                             "'private-domain', 'proxy' or 'limit'");
 }
@@ -584,6 +618,15 @@ static bool parse_line(VmrpcPolicy *policy, const char *text, size_t len,
     return true;
 }
 
+static void set_id(VmrpcPolicy *policy, const char *text, size_t len)
+{
+    g_autofree char *digits =
+        g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)text,
+                                    len);
+
+    g_strlcpy(policy->id, digits, sizeof(policy->id));
+}
+
 /* Checks for errors that no single line shows. */
 static bool check_whole(const VmrpcPolicy *policy, GError **errp)
 {
@@ -607,6 +650,7 @@ VmrpcPolicy *vmrpc_policy_parse(const char *text, size_t len,
                     "%s: longer than %d bytes", name, VMRPC_POLICY_MAX_TEXT);
         return NULL;
     }
+    set_id(policy, text, len);
     for (line = 1; text < end; line++) {
         const char *newline = memchr(text, '\n', end - text);
         const char *stop = newline ?: end;

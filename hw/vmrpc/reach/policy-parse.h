@@ -4,9 +4,9 @@
  *
  * One rule a line; the first one that matches decides:
  *
- *   allow|deny  PREFIX|ADDR|NAME|host  [tcp|udp|any]  [PORT[-PORT]]
+ *   allow|deny|watch  PREFIX|ADDR|NAME|host  [tcp|udp|any]  [PORT[-PORT]]
  *               [via PROXY] [sent BYTES[K|M|G]/h] [names N/h]
- *   default     allow|deny
+ *   default     allow|deny|watch
  *   dns         reachable|listed
  *   private-address  standard|PREFIX|ADDR
  *   private-domain   NAME
@@ -16,6 +16,7 @@
  *   limit       sent|received BYTES[K|M|G]/s [burst BYTES[K|M|G]]
  *   proxy       NAME socks5|http ADDR PORT [secret ID]
  *
+ * "watch" allows, and the audit log tells what "deny" would have refused.
  * '#' starts a comment. PREFIX and ADDR are IPv4 or IPv6; NAME is a DNS name
  * with a dot in it, "www.example.com" or "db." ("db" alone), or a wildcard,
  * "*.example.com": every name below example.com, not example.com itself;

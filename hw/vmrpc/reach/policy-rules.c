@@ -216,7 +216,8 @@ void vmrpc_policy_add(VmrpcPolicy *policy, const VmrpcPolicyKey *key,
     default:
         break;
     }
-    if (rule->allow) {
-        policy->open_line = MIN(policy->open_line, rule->line);
+    if (rule->allow && rule->line < policy->open_line) {
+        policy->open_line = rule->line;
+        policy->open_watch = rule->watch;
     }
 }

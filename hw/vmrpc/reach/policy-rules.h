@@ -42,6 +42,7 @@ typedef struct VmrpcPolicyRule {
     uint16_t port_max;
     uint8_t proto;              /* 0: any */
     bool allow;
+    bool watch;                 /* allow, and tell that "deny" would not */
     VmrpcTerms *terms;          /* NULL: none */
 } VmrpcPolicyRule;
 
@@ -57,8 +58,11 @@ struct VmrpcPolicy {
     unsigned max_labels;        /* of a name in a rule */
     /* The first allow rule that is not by name, or VMRPC_POLICY_NO_LINE */
     unsigned open_line;
+    bool open_watch;            /* and it is a watch rule */
 
+    char id[VMRPC_POLICY_ID_SIZE];
     bool default_allow;
+    bool default_watch;
     unsigned default_line;      /* 0: not in the file */
     bool dns_listed;
     unsigned dns_line;

@@ -23,7 +23,8 @@
  * would depend on which of the two the guest wrote.  Other IPv6 addresses that
  * a translator maps to the same IPv4 address are the caller's task (judge.c).
  *
- * The rules of a file decide the rest; the first match counts.  An allow rule
+ * The rules of a file decide the rest; the first match counts.  A watch rule is
+ * an allow rule whose verdict says that "deny" would have refused.  An allow rule
  * opens a built-in refusal only if its prefix lies inside the refused range.
  * "allow ::/0" does not open the loopback, "allow ::1" does; "allow host"
  * opens the host's addresses but not its loopback.  An allow rule that is too
@@ -178,6 +179,8 @@ const char *vmrpc_verdict_name(VmrpcVerdictReason reason)
     static const char *const names[VMRPC_VERDICT_COUNT] = {
         [VMRPC_VERDICT_ALLOW_DEFAULT] = "allow-default",
         [VMRPC_VERDICT_ALLOW_RULE] = "allow-rule",
+        [VMRPC_VERDICT_WATCH_DEFAULT] = "watch-default",
+        [VMRPC_VERDICT_WATCH_RULE] = "watch-rule",
         [VMRPC_VERDICT_DENY_DEFAULT] = "deny-default",
         [VMRPC_VERDICT_DENY_RULE] = "deny-rule",
         [VMRPC_VERDICT_DENY_UNLISTED] = "deny-unlisted",
@@ -410,7 +413,8 @@ static void search_dest(Search *s, const Target *target)
 static VmrpcVerdict verdict_of_rule(const Search *s)
 {
     return (VmrpcVerdict) {
-        .reason = s->best->allow ? VMRPC_VERDICT_ALLOW_RULE
+        .reason = s->best->watch ? VMRPC_VERDICT_WATCH_RULE :
+                  s->best->allow ? VMRPC_VERDICT_ALLOW_RULE
                                  : VMRPC_VERDICT_DENY_RULE,
         .line = s->best->line,
         .name = s->name,
@@ -421,8 +425,10 @@ static VmrpcVerdict verdict_of_rule(const Search *s)
 static VmrpcVerdict verdict_of_default(const VmrpcPolicy *policy)
 {
     return (VmrpcVerdict) {
-        .reason = !policy || policy->default_allow
-                  ? VMRPC_VERDICT_ALLOW_DEFAULT : VMRPC_VERDICT_DENY_DEFAULT,
+        .reason = !policy ? VMRPC_VERDICT_ALLOW_DEFAULT :
+                  policy->default_watch ? VMRPC_VERDICT_WATCH_DEFAULT :
+                  policy->default_allow ? VMRPC_VERDICT_ALLOW_DEFAULT
+                                        : VMRPC_VERDICT_DENY_DEFAULT,
         .line = policy ? policy->default_line : 0,
     };
 }
@@ -472,7 +478,9 @@ static VmrpcVerdict judge_name(const VmrpcPolicy *policy, const char *name)
                                 .line = policy->dns_line };
     }
     if (policy->open_line != VMRPC_POLICY_NO_LINE) {
-        return (VmrpcVerdict) { .reason = VMRPC_VERDICT_ALLOW_RULE,
+        return (VmrpcVerdict) { .reason = policy->open_watch
+                                          ? VMRPC_VERDICT_WATCH_RULE
+                                          : VMRPC_VERDICT_ALLOW_RULE,
                                 .line = policy->open_line };
     }
     return verdict_of_default(policy);
@@ -488,6 +496,8 @@ static int report(VmrpcVerdict verdict, const char *asked, VmrpcVerdict *why)
     switch (verdict.reason) {
     case VMRPC_VERDICT_ALLOW_DEFAULT:
     case VMRPC_VERDICT_ALLOW_RULE:
+    case VMRPC_VERDICT_WATCH_DEFAULT:
+    case VMRPC_VERDICT_WATCH_RULE:
         return 0;
     case VMRPC_VERDICT_DENY_DEFAULT:
     case VMRPC_VERDICT_DENY_RULE:
@@ -543,6 +553,11 @@ bool vmrpc_policy_is_private(const VmrpcPolicy *policy, const VmrpcDest *dest,
 bool vmrpc_policy_has_names(const VmrpcPolicy *policy)
 {
     return policy && policy->max_labels;
+}
+
+const char *vmrpc_policy_id(const VmrpcPolicy *policy)
+{
+    return policy ? policy->id : NULL;
 }
 
 const VmrpcLimitsConfig *vmrpc_policy_limits(const VmrpcPolicy *policy)

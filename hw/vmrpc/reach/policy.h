@@ -18,6 +18,9 @@
 #include "hw/vmrpc/reach/limits.h"
 #include "hw/vmrpc/reach/terms.h"
 
+/* Hexadecimal digits of a policy's id, and NUL */
+#define VMRPC_POLICY_ID_SIZE 9
+
 /* Only so many names of a destination count, the first ones. */
 #define VMRPC_POLICY_MAX_NAMES 16
 
@@ -59,6 +62,8 @@ typedef struct VmrpcDest {
 typedef enum VmrpcVerdictReason {
     VMRPC_VERDICT_ALLOW_DEFAULT,
     VMRPC_VERDICT_ALLOW_RULE,
+    VMRPC_VERDICT_WATCH_DEFAULT, /* allowed, and "deny" would not */
+    VMRPC_VERDICT_WATCH_RULE,
     VMRPC_VERDICT_DENY_DEFAULT,
     VMRPC_VERDICT_DENY_RULE,
     VMRPC_VERDICT_DENY_UNLISTED, /* of a name, with "dns listed" */
@@ -88,6 +93,13 @@ typedef struct VmrpcVerdict {
 
 /** vmrpc_verdict_name: "deny-rule", "link-local", ...; a static string */
 const char *vmrpc_verdict_name(VmrpcVerdictReason reason);
+
+/** vmrpc_verdict_is_watch: allowed by "watch"? */
+static inline bool vmrpc_verdict_is_watch(VmrpcVerdictReason reason)
+{
+    return reason == VMRPC_VERDICT_WATCH_DEFAULT ||
+           reason == VMRPC_VERDICT_WATCH_RULE;
+}
 
 /** vmrpc_policy_free: @policy may be NULL. */
 void vmrpc_policy_free(VmrpcPolicy *policy);
@@ -153,6 +165,15 @@ bool vmrpc_policy_is_private(const VmrpcPolicy *policy, const VmrpcDest *dest,
  * If not, the names of a destination matter to VmrpcVerdict.name only.
  */
 bool vmrpc_policy_has_names(const VmrpcPolicy *policy);
+
+/**
+ * vmrpc_policy_id: which content of the file this is
+ * @policy: NULL: no file
+ *
+ * Returns: the first digits of the SHA-256 of the file, valid as long as
+ * @policy; NULL without a file.
+ */
+const char *vmrpc_policy_id(const VmrpcPolicy *policy);
 
 /**
  * vmrpc_policy_limits: the limits of the file

@@ -57,18 +57,6 @@ class Host:
     #: Process ids of the encryption.
     crypt_pids: list[int] = field(default_factory=list)
 
-    @property
-    def switch_pid(self) -> int:
-        """The process id of ovs-vswitchd."""
-        (pid,) = self.switch.openflow.parent.glob("ovs-vswitchd.*.ctl")
-        return int(pid.name.split(".")[1])
-
-    def obey(self, flows: str) -> None:
-        """Replace the flows of the switch by lines of ovs-ofctl."""
-        command = ["ovs-ofctl", "replace-flows", f"unix:{self.switch.openflow}", "-"]
-        self.space.run(command, input=flows)
-        self.switch.forget()
-
     def tap(self, name: str, mac: str, number: int, net: int) -> End:
         """A VM's place at the switch."""
         tap = self.space.tap(name)
@@ -88,7 +76,7 @@ class Bed:
         """Process ids of the programs that VMs share, by their task."""
         found: dict[str, Sequence[int]] = {"kernel": measure.kernel_threads()}
         for host in self.hosts:
-            found[f"switch{host.number}"] = [host.switch_pid]
+            found[f"switch{host.number}"] = [host.switch.pid]
             found[f"crypt{host.number}"] = host.crypt_pids
         return found
 
@@ -105,7 +93,7 @@ class Bed:
     def obey(self, case: str, served: Sequence[Pair], others: Sequence[Pair]) -> None:
         """Let both switches process the frames of some pairs, and pass on all frames."""
         for side, host in enumerate(self.hosts):
-            host.obey(switch_flows(case, served, others, side))
+            host.switch.program(switch_flows(case, served, others, side))
 
 
 def _keys(numbers: Sequence[int]) -> list[tuple[str, str]]:
@@ -180,7 +168,7 @@ def _plug(host: Host) -> None:
     # must keep its address when ports are added.
     lasting = ["other_config:mac-aging-time=3600", f"other_config:hwaddr=02:00:00:00:09:0{me}"]
     bridge = ["set", "bridge", "phy", "datapath_type=netdev", *lasting]
-    host.obey(f"{rules.NOTHING}\n")
+    host.switch.program(f"{rules.NOTHING}\n")
     host.switch.set("add-port", "sw", UPLINK, "--", "add-br", "phy", "--", *bridge)
     for name in ("wire2", "outer"):
         host.switch.set("add-port", "phy", name)

@@ -112,7 +112,7 @@ def _prepare(places: Places, attackers: dict[str, Talk]) -> None:
             for each in nic_rules():
                 controller.set(each)
     flows = switch_flows(NULL, places.pairs(OVS), places.pairs(CVSW), 0)
-    places.bed.hosts[0].obey(flows + port_rules(attackers[OVS].sender.end.tap.name))
+    places.bed.hosts[0].switch.program(flows + port_rules(attackers[OVS].sender.end.tap.name))
 
 
 def _round(places: Places, victim: Talk, attacker: Talk, duration: float, kept: Kept) -> None:
@@ -140,7 +140,7 @@ def measure(places: Places, rounds: int, duration: float) -> dict[str, Kept]:
     with contextlib.ExitStack() as stack:
         processors = sorted(os.sched_getaffinity(0))
         theirs = [pid for talk in attackers.values() for pid in _of(talk.sender)]
-        shared = [host.switch_pid for host in places.bed.hosts]
+        shared = [host.switch.pid for host in places.bed.hosts]
         for talk in victims.values():
             shared += _of(talk.sender) + _of(talk.receiver)
         stack.enter_context(_placed(theirs, processors[0]))

@@ -14,6 +14,8 @@ guest is executed.  A figure is processor time for one unit of a load, in nanose
     foreign     the same of virtio-net on a foreign link
     mip6        the same there behind -netdev mip6, with the home address
     passt       the same through vhost-user to passt
+    SWITCH-CASE datagrams of virtio-net through a switch, to an uplink (switched.py): the kernel's
+                bridge, CVSW or ovs (Open vSwitch); null, ip (addresses set), vxlan, vxlan-aes
 
 Of the NICs only what the VMM spends counts, not the guest's own stack (bed.py).  A round runs each
 load on one path after the other.
@@ -33,12 +35,12 @@ from pathlib import Path as File
 from lab.base import net, scratch, tools
 
 from ..base import commandline, report
-from . import bed, counts, tables
+from . import bed, counts, switched, tables
 from .bed import CVSW, FOREIGN, HOSTVLAN, MIP6, NATIVE, PASST, STAGE, VIRTIO_NET, VMRPC, Load
 
 _SOCKETS = (VMRPC, NATIVE)
 _NICS = (VIRTIO_NET, STAGE, HOSTVLAN, CVSW, PASST, FOREIGN, MIP6)
-_PATHS = (*_SOCKETS, *_NICS)
+_PATHS = (*_SOCKETS, *_NICS, *switched.KINDS)
 _LOADS = (
     Load("send", 1, 50000, 0, "TCP send of 1 octet"),
     Load("send", 1400, 50000, 0, "TCP send of 1,400 octets"),
@@ -61,6 +63,14 @@ _OF_NICS = (
     *("send-65536", "receive-65536", "echo-1", "connect"),
     *("datagrams-64", "datagrams-1400", "segments-1400"),
 )
+_ALL = (*_LOADS, *switched.LOADS)
+
+
+def _runs(path: str, load: Load) -> bool:
+    """Whether a load is for a path."""
+    if load in switched.LOADS or path in switched.KINDS:
+        return load in switched.LOADS and path in switched.KINDS
+    return path in _SOCKETS or load.name in _OF_NICS
 
 
 @dataclass(frozen=True)
@@ -78,7 +88,7 @@ class Plan:
 def parse(arguments: Sequence[str]) -> Plan:
     """Read the command line."""
     parser = commandline.parser("guestless", __doc__, rounds=6, quick="1 round")
-    commandline.add_only(parser, [load.name for load in _LOADS], "load")
+    commandline.add_only(parser, [load.name for load in _ALL], "load")
     parser.add_argument(
         "--paths",
         type=commandline.names(_PATHS, "paths"),
@@ -91,7 +101,7 @@ def parse(arguments: Sequence[str]) -> Plan:
     options = parser.parse_args(arguments)
     return Plan(
         rounds=1 if options.quick else options.rounds,
-        loads=tuple(load for load in _LOADS if load.name in options.only),
+        loads=tuple(load for load in _ALL if load.name in options.only),
         paths=tuple(options.paths),
         counts=options.check or options.write,
         write=options.write,
@@ -113,6 +123,10 @@ def _opened(plan: Plan, folder: File) -> Iterator[dict[str, Callable[[Load], flo
             if kind in plan.paths:
                 made = stack.enter_context(bed.nic(kind, folder / kind, programs))
                 measures[kind] = made.measure
+        for kind in switched.KINDS:
+            if kind in plan.paths:
+                at_switch = stack.enter_context(switched.nic(kind, folder / kind, programs))
+                measures[kind] = at_switch.measure
         yield {path: measures[path] for path in plan.paths}
 
 
@@ -121,7 +135,7 @@ def _measure(plan: Plan, measures: Mapping[str, Callable[[Load], float]]) -> tab
     for index in range(plan.rounds):
         for load in plan.loads:
             for path in report.turned(plan.paths, index):
-                if path in _SOCKETS or load.name in _OF_NICS:
+                if _runs(path, load):
                     values.setdefault((load.name, path), []).append(measures[path](load))
             shown = (
                 f"{path} {values[load.name, path][-1]:.0f}"
@@ -141,8 +155,9 @@ def main(arguments: Sequence[str]) -> int:
         folder.chmod(0o755)
         if plan.counts:
             tools.require("ip", "gcc", "valgrind", "strace")
+            own = [load for load in plan.loads if load in _LOADS]
             with bed.sockets(folder / "sockets", bed.build(folder)) as sockets:
-                return int(not counts.count(sockets, plan.loads, write=plan.write))
+                return int(not counts.count(sockets, own, write=plan.write))
         tools.require("ip", "gcc", "pkg-config")
         with _opened(plan, folder) as measures:
             values = _measure(plan, measures)

@@ -48,7 +48,7 @@ _PREFIX = "2001:db8:64::"
 _OWN, _PEER, _PEER4 = f"{_PREFIX}1", f"{_PREFIX}c000:202", "192.0.2.2"
 _BEHIND = "2001:db8:2::"
 PORT = 7000
-_MAC = "52:54:00:12:34:56"
+MAC = "52:54:00:12:34:56"
 NATIVE, VMRPC = "native", "vmrpc"
 FOREIGN, MIP6 = "foreign", "mip6"
 VIRTIO_NET, STAGE, HOSTVLAN, CVSW, PASST = "virtio-net", "stage", "hostvlan", "cvsw", "passt"
@@ -60,7 +60,7 @@ _LIFETIME = 7200
 #: Datagrams of one call, as in loads.c.
 SEGMENTS = 32
 #: Seconds: a load that takes longer has hung; QEMU's end.
-_LIMIT, _END = 300, 10
+LIMIT, _END = 300, 10
 _TUNSETIFF, _TUNSETVNETHDRSZ = 0x400454CA, 0x400454D8
 _IFF_TAP, _IFF_NO_PI, _IFF_VNET_HDR = 0x2, 0x1000, 0x4000
 _VNET_HEADER = 12
@@ -153,7 +153,7 @@ class Sockets:
         path.write_text(script)
         device = f"virtio-vmrpc-pci,address6={_OWN},nat64-prefix={_PREFIX}/96"
         words = [*_machine(f"script={path}"), "-m", "64", "-device", device]
-        return self.host.run([*around, *words], timeout=_LIMIT).stdout
+        return self.host.run([*around, *words], timeout=LIMIT).stdout
 
     def measure(self, path: str, load: Load) -> float:
         """Nanoseconds of processor time of a unit, of all of QEMU's threads."""
@@ -194,7 +194,7 @@ class Nic:
         units = load.count * 1.1
         with self._ended_at_tap() if load.sends_datagrams and self.has_tap else _nothing():
             frames, arrived, before = self._frames(), self._arrived(), self.spent()
-            self.guest.run([self.programs.native, path], timeout=_LIMIT)
+            self.guest.run([self.programs.native, path], timeout=LIMIT)
             spent = self.spent() - before
             if load.sends_datagrams:
                 # Flooded, the guest's queue drops some before they reach the NIC.
@@ -230,7 +230,7 @@ def _nothing() -> Iterator[None]:
     yield
 
 
-def _time(pid: int, but: str = "") -> int:
+def time_of(pid: int, but: str = "") -> int:
     """Nanoseconds that a process's threads have run, but those whose name begins with ``but``."""
     total = 0
     for thread in File(f"/proc/{pid}/task").iterdir():
@@ -239,14 +239,14 @@ def _time(pid: int, but: str = "") -> int:
     return total
 
 
-def _tap(guest: Namespace) -> int:
+def guest_tap(guest: Namespace) -> int:
     """The guest's NIC, as a descriptor."""
     with guest.entered():
         tap = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
         flags = _IFF_TAP | _IFF_NO_PI | _IFF_VNET_HDR
         fcntl.ioctl(tap, _TUNSETIFF, struct.pack("16sH", b"eth0", flags))
         fcntl.ioctl(tap, _TUNSETVNETHDRSZ, struct.pack("i", _VNET_HEADER))
-    guest.ip("link", "set", "eth0", "address", _MAC, "up")
+    guest.ip("link", "set", "eth0", "address", MAC, "up")
     return tap
 
 
@@ -262,14 +262,14 @@ def _behind_tap(kind: str, host: Namespace, outside: Namespace, folder: File) ->
         top, words = "st0", [*words, "-netdev", "stage,id=st0,netdev=tap0"]
     elif kind == HOSTVLAN:
         table = folder / "table"
-        numbers = [int(mac.replace(":", ""), 16) for mac in (_MAC, tap.mac)]
+        numbers = [int(mac.replace(":", ""), 16) for mac in (MAC, tap.mac)]
         numbers += range(0x020000000000, 0x020000000000 + _ENTRIES - len(numbers))
         with Table.change(table) as change:
             change.replace(Entry(number, (_LNID,)) for number in numbers)
         top, words = "hv0", [*words, "-netdev", f"hostvlan,id=hv0,netdev=tap0,table={table}"]
     elif kind == CVSW:
         device = "virtio-net-cvsw-pci"
-    words += ["-device", f"{device},netdev={top},mac={_MAC},disable-legacy=on", "-m", "128"]
+    words += ["-device", f"{device},netdev={top},mac={MAC},disable-legacy=on", "-m", "128"]
     return words
 
 
@@ -288,12 +288,12 @@ def _behind_passt(host: Namespace, folder: File) -> tuple[list[str], int]:
     return [
         *words,
         "-device",
-        f"virtio-net-pci,netdev=net0,mac={_MAC},disable-legacy=on",
+        f"virtio-net-pci,netdev=net0,mac={MAC},disable-legacy=on",
     ], child.pid
 
 
 @contextlib.contextmanager
-def _running(words: Sequence[str], host: Namespace, nic: Nic, tap: int) -> Iterator[int]:
+def running(words: Sequence[str], host: Namespace, tap: int) -> Iterator[int]:
     """Start QEMU, whose NIC carries what the guest's tap does; yields its pid."""
     # The machine ends with its standard input.
     with contextlib.ExitStack() as stack:
@@ -306,11 +306,18 @@ def _running(words: Sequence[str], host: Namespace, nic: Nic, tap: int) -> Itera
         stack.callback(os.close, writer)
         os.close(reader)
         os.close(tap)
+        yield child.pid
+
+
+@contextlib.contextmanager
+def _echoing(words: Sequence[str], host: Namespace, nic: Nic, tap: int) -> Iterator[int]:
+    """Start QEMU and wait until the peer answers."""
+    with running(words, host, tap) as pid:
         script = nic.folder / "script"
         script.write_text(Load("echo", 1, 1, 2, "").line(NATIVE, to=nic.peer))
         probe = [nic.programs.native, script]
         wait.until(lambda: not nic.guest.run(probe, check=False).returncode, "an echo over the NIC")
-        yield child.pid
+        yield pid
 
 
 @contextlib.contextmanager
@@ -323,7 +330,7 @@ def nic(kind: str, folder: File, programs: Programs) -> Iterator[Nic]:
         return
     with _hosts(folder, programs) as (network, host, outside):
         guest = network.namespace("guest")
-        tap = _tap(guest)
+        tap = guest_tap(guest)
         passt = 0
         if kind == PASST:
             words, passt = _behind_passt(host, folder)
@@ -337,8 +344,8 @@ def nic(kind: str, folder: File, programs: Programs) -> Iterator[Nic]:
             guest.ip("address", "add", f"{_BEHIND}2/64", "dev", "eth0", "nodad")
             guest.ip("-6", "route", "add", "default", "via", f"{_BEHIND}1")
         made = Nic(guest, host, outside, _PEER, not passt, programs, folder, lambda: 0)
-        with _running(words, host, made, tap) as pid:
-            spent = (lambda: _time(passt)) if passt else (lambda: _time(pid, but="CPU "))
+        with _echoing(words, host, made, tap) as pid:
+            spent = (lambda: time_of(passt)) if passt else (lambda: time_of(pid, but="CPU "))
             yield replace(made, spent=spent)
 
 
@@ -349,7 +356,7 @@ def _abroad(kind: str, folder: File, programs: Programs) -> Iterator[Nic]:
         places.without_super_frames(world)
         host = world.foreign.host
         guest = world.network.namespace("guest")
-        tap = _tap(guest)
+        tap = guest_tap(guest)
         outer = world.foreign.tap("tap0")
         words = ["-netdev", f"tap,id=tap0,ifname={outer.name},script=no,downscript=no,vhost=off"]
         top = "tap0"
@@ -361,9 +368,9 @@ def _abroad(kind: str, folder: File, programs: Programs) -> Iterator[Nic]:
             commands = places.local("eth0", f"{mobility.FOREIGN_PREFIX}::20", places.ROUTER)
         for command in commands:
             guest.run(command.split())
-        words += ["-device", f"virtio-net-pci,netdev={top},mac={_MAC},disable-legacy=on"]
+        words += ["-device", f"virtio-net-pci,netdev={top},mac={MAC},disable-legacy=on"]
         _start_peer(world.correspondent, folder, programs)
         peer = mobility.CORRESPONDENT_ADDRESS
         made = Nic(guest, host, world.correspondent, peer, True, programs, folder, lambda: 0)
-        with _running([*words, "-m", "128"], host, made, tap) as pid:
-            yield replace(made, spent=lambda: _time(pid, but="CPU "))
+        with _echoing([*words, "-m", "128"], host, made, tap) as pid:
+            yield replace(made, spent=lambda: time_of(pid, but="CPU "))

@@ -12,6 +12,8 @@ from ..base import report
 from ..base.loads import Metric
 from ..base.overhead import ROUNDS_MIN, Goal
 from ..base.report import Comparison, Spread
+from ..cvsw.rules import AES, TITLES, VXLAN
+from . import switched
 from .bed import CVSW, FOREIGN, HOSTVLAN, MIP6, NATIVE, PASST, STAGE, VIRTIO_NET, VMRPC, Load
 
 #: Rounds by load and path.
@@ -56,6 +58,36 @@ def _frame_rows(loads: Sequence[Load], values: Values) -> Iterator[list[str]]:
             yield cells
 
 
+def _peers(case: str) -> list[str]:
+    """The others that do the same; nobody else here encrypts."""
+    case = VXLAN if case == AES else case
+    return [f"{name}-{case}" for name in switched.CASES[case] if name != switched.CVSW]
+
+
+def _at_switches(values: Values) -> Iterator[Comparison]:
+    for case in switched.CASES:
+        for load in switched.LOADS:
+            for peer in _peers(case):
+                yield from _compared(values, load, f"{switched.CVSW}-{case}", peer)
+
+
+def _switch_rows(values: Values) -> Iterator[list[str]]:
+    ovs = f"Open vSwitch {switched.ovs_version()}"
+    names = {switched.BRIDGE: "kernel", switched.CVSW: "CVSW", switched.OVS: ovs}
+    yield ["to a frame", "by", *(load.title for load in switched.LOADS)]
+    for case, switches in switched.CASES.items():
+        for switch in switches:
+            path, cells = f"{switch}-{case}", []
+            for load in switched.LOADS:
+                text = str(report.spread(values.get((load.name, path), [])) or "-")
+                for peer in _peers(case) if switch == switched.CVSW else []:
+                    for one in _compared(values, load, path, peer):
+                        text += f"<br>**{one.ratio}** of {names[peer.partition('-')[0]]}"
+                cells.append(text)
+            if any(cell != "-" for cell in cells):
+                yield [TITLES[case], names[switch], *cells]
+
+
 def _goals(values: Values) -> Iterator[Goal]:
     def paired(
         load: str, ours: str, peer: str, what: Callable[[float, float], float]
@@ -90,10 +122,12 @@ def publish(loads: Sequence[Load], values: Values, rounds: int, output: File) ->
     """Print all tables, and write the JSON and the page."""
     about = f"{'1 round' if rounds == 1 else f'{rounds} rounds'}; {conditions.machine()}"
     sockets, frames = (list(of(loads, values)) for of in (_sockets, _frames))
+    switches = list(_at_switches(values))
     goals = [row for goal in _goals(values) if (row := goal.row())]
     tables = {
         "Sockets": list(report.matrix(sockets, VMRPC)) if sockets else [],
         "Frames": list(_frame_rows(loads, values)) if frames else [],
+        "Switches": list(_switch_rows(values)) if switches else [],
         "Goals": [["metric", "goal", "measured", ""], *goals] if goals else [],
     }
     pages = [f"{about}.\n"]
@@ -102,6 +136,8 @@ def publish(loads: Sequence[Load], values: Values, rounds: int, output: File) ->
             print(f"\n{title}: ns of processor time a unit\n\n{report.plain(rows)}")
             pages.append(f"### {title}\n\n{report.markdown(rows)}")
     print(f"\n{about}")
-    report.write_json(output / "guestless.json", [*sockets, *frames], {"conditions": about})
+    report.write_json(
+        output / "guestless.json", [*sockets, *frames, *switches], {"conditions": about}
+    )
     (output / "guestless.md").write_text("\n".join(pages))
     print(f"\nwritten: {output / 'guestless.json'}, {output / 'guestless.md'}")

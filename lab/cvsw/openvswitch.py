@@ -122,19 +122,40 @@ class Switch:
         """The socket at which the bridge speaks OpenFlow."""
         return self._folder / "sw.mgmt"
 
+    @property
+    def pid(self) -> int:
+        """The process id of ovs-vswitchd."""
+        return int(self._control.name.split(".")[1])
+
+    @property
+    def _control(self) -> Path:
+        (path,) = self._folder.glob("ovs-vswitchd.*.ctl")
+        return path
+
+    def program(self, flows: str) -> None:
+        """Replace the flows by lines of ovs-ofctl."""
+        command = ["ovs-ofctl", "replace-flows", f"unix:{self.openflow}", "-"]
+        self._space.run(command, input=flows)
+        self.forget()
+
+    def know(self, bridge: str, address: str, mac: str) -> None:
+        """Tell a tunnel's end, in place of ARP at a bridge."""
+        self._tell("tnl/neigh/set", bridge, address, mac)
+
     def forget(self) -> None:
         """Flush the datapath's cache, so that the next frame of each kind is looked up."""
+        self._tell("revalidator/purge")
+
+    def _tell(self, command: str, *words: str) -> None:
         # Starting a program for each call would dominate the time of a case.
-        (path,) = self._folder.glob("ovs-vswitchd.*.ctl")
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
             client.settimeout(wait.PATIENCE)
-            client.connect(str(path))
-            call = {"method": "revalidator/purge", "params": [], "id": 0}
+            client.connect(str(self._control))
+            call = {"method": command, "params": words, "id": 0}
             client.sendall(json.dumps(call).encode())
             answer = json.loads(client.recv(1 << 16))
         if answer["error"] is not None:
-            raise RuntimeError(f"revalidator/purge: {answer['error']}")
+            raise RuntimeError(f"{command}: {answer['error']}")
 
     def _ask(self, command: str) -> str:
-        socket = next(self._folder.glob("ovs-vswitchd.*.ctl"))
-        return self._space.run(["ovs-appctl", "-t", socket, command, "sw"]).stdout
+        return self._space.run(["ovs-appctl", "-t", self._control, command, "sw"]).stdout

@@ -14,6 +14,9 @@
  *     echo       COUNT times SIZE octets there and back
  *     datagrams  COUNT datagrams of SIZE octets to a peer that discards them
  *     segments   COUNT calls of SEGMENTS datagrams of SIZE octets, UDP_SEGMENT
+ *     bursts     COUNT datagrams of SIZE octets, BURST at once, then none for a
+ *                while: no queue on their way overflows
+ *     supers     COUNT calls as those of segments, with the same pauses
  *     sockets    COUNT datagram sockets, which stay open
  *     connect    COUNT connections, each closed at once; no SIZE: 0
  *
@@ -36,6 +39,8 @@
 #define NS_PER_SECOND   INT64_C(1000000000)
 #define PATHS_MAX       4
 #define SEGMENTS        32
+#define BURST           64
+#define PAUSE           INT64_C(1000000)        /* ns */
 
 typedef struct Line {
     char path[16], load[16], address[INET6_ADDRSTRLEN];
@@ -182,6 +187,31 @@ static void load_segments(Run *run, unsigned long count)
     }
 }
 
+static void rest(void)
+{
+    nanosleep(&(struct timespec) { .tv_nsec = PAUSE }, NULL);
+}
+
+static void load_bursts(Run *run, unsigned long count)
+{
+    while (count--) {
+        send_all(run, run->line->size);
+        if (count % BURST == 0) {
+            rest();
+        }
+    }
+}
+
+static void load_supers(Run *run, unsigned long count)
+{
+    while (count--) {
+        load_segments(run, 1);
+        if (count % (BURST / SEGMENTS) == 0) {
+            rest();
+        }
+    }
+}
+
 static void load_sockets(Run *run, unsigned long count)
 {
     while (count--) {
@@ -208,6 +238,8 @@ static const struct {
     { "echo", SOCK_STREAM, load_echo },
     { "datagrams", SOCK_DGRAM, load_send },
     { "segments", SOCK_DGRAM, load_segments },
+    { "bursts", SOCK_DGRAM, load_bursts },
+    { "supers", SOCK_DGRAM, load_supers },
     { "sockets", 0, load_sockets },
     { "connect", 0, load_connect },
 };

@@ -10,6 +10,8 @@
  *   hit        addresses that exist
  *   chained    the same, each address known only when the lookup before has
  *              ended, so that the processor cannot do several at a time
+ *   ahead      as chained, but the bucket of the address AHEAD look-ups later is
+ *              prefetched, as if so many frames were visible at a time
  *   miss       addresses that do not exist
  *   receive    the whole verdict about a frame to a port
  *   glib       addresses that exist, in a GHashTable with the same content
@@ -30,6 +32,7 @@
 #define FIRST           0x020000000000ull
 #define STRANGERS       0x060000000000ull
 #define ROUNDS_MAX      100
+#define AHEAD           12u
 
 static HostvlanTable *table;
 static GHashTable *peer;
@@ -60,6 +63,17 @@ static uint64_t look_up_chained(void)
     uint64_t value = 0;
 
     for (unsigned i = 0; i < LOOKUPS; i++) {
+        value = hostvlan_table_lookup(table, macs[i] ^ (value & 1ull << 63));
+    }
+    return value;
+}
+
+static uint64_t look_up_ahead(void)
+{
+    uint64_t value = 0;
+
+    for (unsigned i = 0; i < LOOKUPS; i++) {
+        hostvlan_table_prefetch(table, macs[(i + AHEAD) % LOOKUPS]);
         value = hostvlan_table_lookup(table, macs[i] ^ (value & 1ull << 63));
     }
     return value;
@@ -168,6 +182,7 @@ int main(int argc, char **argv)
     choose(rand, FIRST, num);
     measure("hit", look_up, num, rounds);
     measure("chained", look_up_chained, num, rounds);
+    measure("ahead", look_up_ahead, num, rounds);
     measure("receive", receive, num, rounds);
     peer = fill_glib(num);
     measure("glib", look_up_glib, num, rounds);

@@ -30,6 +30,7 @@ from . import tenants
 TITLES = {
     "hit": "a lookup",
     "chained": "a lookup that waits for the one before",
+    "ahead": "the same, with the buckets of 12 lookups ahead prefetched",
     "miss": "a lookup of an unknown address",
     "receive": "the whole verdict about a received frame",
     "glib": "a lookup in a GHashTable",

@@ -463,6 +463,49 @@ static void test_many_rules(void)
     g_assert_cmpint(decided, >, 100);
 }
 
+/* --- what a rule demands ------------------------------------------------- */
+
+static void test_says(void)
+{
+    g_autoptr(VmrpcPolicy) plain = parse("allow www.test tcp 443\n");
+    g_autoptr(VmrpcPolicy) tls = parse("allow a.test tcp 80\n"
+                                       "allow *.test tcp 443 tls\n"
+                                       "allow any.test tcp tls\n"
+                                       "ech refuse\n");
+    static const struct {
+        const char *name;
+        uint16_t port;
+        uint8_t proto;
+        unsigned line;
+        VmrpcSays says;
+    } cases[] = {
+        { "www.test", 443, IPPROTO_TCP, 2, VMRPC_SAYS_TLS },
+        { "a.test", 443, IPPROTO_TCP, 2, VMRPC_SAYS_TLS },
+        { "a.test", 80, IPPROTO_TCP, 1, VMRPC_SAYS_ANYTHING },
+        { "any.test", 5000, IPPROTO_TCP, 3, VMRPC_SAYS_TLS },
+        { "any.test", 443, IPPROTO_UDP, 0, VMRPC_SAYS_ANYTHING },
+        { "www.example", 443, IPPROTO_TCP, 0, VMRPC_SAYS_ANYTHING },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        VmrpcDest d = { .family = AF_INET, .proto = cases[i].proto,
+                        .port = cases[i].port, .names = &cases[i].name,
+                        .num_names = 1 };
+        VmrpcVerdict why;
+
+        inet_pton(AF_INET, "192.0.2.1", &d.addr4);
+        g_assert_cmpint(vmrpc_policy_check(tls, &d, &why), ==, 0);
+        g_assert_cmpuint(why.line, ==, cases[i].line);
+        g_assert_cmpint(why.says, ==, cases[i].says);
+    }
+    g_assert_true(vmrpc_policy_hides_ech(tls));
+    g_assert_true(vmrpc_policy_refuses_ech(tls));
+    g_assert_false(vmrpc_policy_hides_ech(plain));
+    g_assert_false(vmrpc_policy_refuses_ech(plain));
+    g_assert_false(vmrpc_policy_hides_ech(NULL));
+    g_assert_false(vmrpc_policy_refuses_ech(NULL));
+}
+
 /* --- limits ------------------------------------------------------------- */
 
 static void test_limits(void)
@@ -580,8 +623,8 @@ static void test_errors(void)
         const char *says;
     } bad[] = {
         { "allwo ::/0", "f.conf:1: 'allwo' is not 'allow', 'deny', 'watch', "
-          "'default', 'dns', 'private-address', 'private-domain', 'proxy' or "
-          "'limit'" },
+          "'default', 'dns', 'private-address', 'private-domain', 'ech', "
+          "'proxy' or 'limit'" },
         { "\n#x\nallow", "f.conf:3: 'allow' needs an address*" },
         { "deny 10.0.0.1/8", "f.conf:1: '10.0.0.1/8' has bits set after its "
           "prefix, which is 10.0.0.0/8" },
@@ -627,6 +670,24 @@ static void test_errors(void)
         { "deny 10.0.0.1 tcp -10", "*'-10' is not a port*" },
         { "deny 10.0.0.1 tcp 1 2", "*'2' is too much*" },
         { "deny 10.0.0.1 tcp 1 2 3 4 5", "*'2' is too much*" },
+        { "allow ::/0 tcp 443 tls", "f.conf:1: 'tls' needs a name, as in "
+          "'allow www.example.com tcp 443 tls', not '::/0'" },
+        { "allow host tcp 443 tls", "*'tls' needs a name*, not 'host'" },
+        { "allow 192.0.2.0/24 tcp tls", "*'tls' needs a name*" },
+        { "deny a.b tcp 443 tls", "*'tls' is for 'allow'*" },
+        { "watch a.b tcp 443 tls", "*'tls' is for 'allow'*" },
+        { "allow a.b tls", "*'tls' needs 'tcp', as in 'allow a.b tcp 443 "
+          "tls'" },
+        { "allow a.b 443 tls", "*'tls' needs 'tcp'*" },
+        { "allow a.b udp 443 tls", "*'tls' needs 'tcp'*" },
+        { "allow a.b tcp 443 tsl", "*'tsl' is too much*" },
+        { "allow a.b tcp tsl", "*'tsl' is not a port*or 'tls'" },
+        { "allow a.b tcp 443 tls tls", "*'tls' is too much*" },
+        { "ech", "*'ech' needs 'refuse' or 'strip'" },
+        { "ech off", "*'off' is not 'refuse' or 'strip'" },
+        { "ech refuse", "f.conf: 'ech' has no use without a rule that has "
+          "'tls'" },
+        { "ech refuse\nech strip", "f.conf:2: a second 'ech'*" },
         { "default", "*'default' needs 'allow', 'deny' or 'watch'" },
         { "default maybe", "*'maybe' is not 'allow', 'deny' or 'watch'" },
         { "default deny now", "*'now' is too much*" },
@@ -1002,6 +1063,7 @@ int main(int argc, char **argv)
     g_test_add_func("/policy/first-match", test_first_match);
     g_test_add_func("/policy/any-port", test_any_port);
     g_test_add_func("/policy/many-rules", test_many_rules);
+    g_test_add_func("/policy/says", test_says);
     g_test_add_func("/policy/limits", test_limits);
     g_test_add_func("/policy/watch", test_watch);
     g_test_add_func("/policy/watch-names", test_watch_names);

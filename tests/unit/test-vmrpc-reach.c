@@ -508,7 +508,7 @@ static void test_candidates(void)
     g_assert_false(found[1].synthesized);
 
     use_policy(&w, "deny " OTHER6 "\n");
-    g_assert_false(vmrpc_candidate_is_allowed(&w.reach, &found[1]));
+    g_assert_false(vmrpc_candidate_is_allowed(&w.reach, &found[1], NULL));
     g_assert_cmpuint(vmrpc_dest_candidates(&w.reach, &named, found, 4), ==, 1);
     g_assert_cmpuint(w.reach.counters.refused_policy, ==, 0);
 

@@ -48,7 +48,8 @@ static bool fill_candidate(const VmrpcReach *reach,
 }
 
 bool vmrpc_candidate_is_allowed(VmrpcReach *reach,
-                                const VmrpcCandidate *candidate)
+                                const VmrpcCandidate *candidate,
+                                VmrpcSays *says)
 {
     struct sockaddr_storage ss = { };
     struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)&ss;
@@ -56,7 +57,7 @@ bool vmrpc_candidate_is_allowed(VmrpcReach *reach,
     sin6->sin6_family = AF_INET6;
     sin6->sin6_addr = candidate->addr6;
     sin6->sin6_port = candidate->port;
-    return vmrpc_dest_is_allowed(reach, &ss, IPPROTO_TCP);
+    return vmrpc_dest_is_allowed(reach, &ss, IPPROTO_TCP, says);
 }
 
 /*
@@ -129,7 +130,7 @@ size_t vmrpc_dest_candidates(VmrpcReach *reach,
                    &candidates[num++]);
     for (size_t i = 0; count > 1 && i < count && num < max; i++) {
         if (!IN6_ARE_ADDR_EQUAL(&siblings[i].addr6, &named->sin6_addr) &&
-            vmrpc_candidate_is_allowed(reach, &siblings[i])) {
+            vmrpc_candidate_is_allowed(reach, &siblings[i], NULL)) {
             candidates[num++] = siblings[i];
         }
     }

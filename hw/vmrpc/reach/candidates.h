@@ -29,11 +29,13 @@ size_t vmrpc_dest_candidates(VmrpcReach *reach,
 
 /**
  * vmrpc_candidate_is_allowed: does the policy allow this candidate now?
+ * @says: as for vmrpc_dest_is_allowed()
  *
  * Ask again right before a connection attempt: rules and routes may have
  * changed since vmrpc_dest_candidates().
  */
 bool vmrpc_candidate_is_allowed(VmrpcReach *reach,
-                                const VmrpcCandidate *candidate);
+                                const VmrpcCandidate *candidate,
+                                VmrpcSays *says);
 
 #endif /* HW_VMRPC_CANDIDATES_H */

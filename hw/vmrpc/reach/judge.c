@@ -35,6 +35,9 @@
 typedef struct Judged {
     VmrpcDest dest;
     VmrpcVerdict why;
+    VmrpcSays says;             /* what a reading demands */
+    const VmrpcNameFound *said; /* the only name that counts; NULL: all */
+    bool led;                   /* said has led to an address of a reading */
     size_t name_num;
     VmrpcNameFound found[VMRPC_POLICY_MAX_NAMES];
     const char *names[VMRPC_POLICY_MAX_NAMES];
@@ -68,6 +71,28 @@ static void fill_dest(VmrpcReach *reach, const struct sockaddr_storage *host,
     }
 }
 
+/* Fills in the name that the guest says, if it has led to the destination. */
+static void find_said(const VmrpcReach *reach, Judged *j,
+                      const struct in_addr *behind)
+{
+    struct in6_addr mapped;
+    bool led = vmrpc_names_leads(reach->names, j->said, &j->dest.addr6);
+
+    if (!led && behind) {
+        mapped = vmrpc_names_key4(*behind);
+        led = vmrpc_names_leads(reach->names, j->said, &mapped);
+    }
+    if (led) {
+        dns_name_to_text(j->said->name, j->text[0]);
+        j->found[0] = *j->said;
+        j->names[0] = j->text[0];
+        j->name_num = 1;
+        j->led = true;
+    }
+    j->dest.names = j->names;
+    j->dest.num_names = j->name_num;
+}
+
 /*
  * Fills in at most @max names of the destination: first those of its IPv6
  * address, then those of the IPv4 address behind it.
@@ -78,6 +103,10 @@ static void find_names(const VmrpcReach *reach, Judged *j, size_t max)
                                                      : NULL;
 
     if (j->dest.family != AF_INET6) {
+        return;
+    }
+    if (j->said) {
+        find_said(reach, j, behind);
         return;
     }
     j->name_num = vmrpc_dest_names_behind(reach, &j->dest.addr6, behind,
@@ -107,13 +136,14 @@ static int judge_as(VmrpcReach *reach, const VmrpcDest *dest, Judged *j)
 
     j->name_num = 0;
     j->dest = *dest;
-    if (vmrpc_policy_has_names(reach->policy)) {
+    if (j->said || vmrpc_policy_has_names(reach->policy)) {
         find_names(reach, j, VMRPC_POLICY_MAX_NAMES);
     }
     ret = vmrpc_policy_check(reach->policy, &j->dest, &j->why);
     if (ret == 0 && j->why.name) {
         use_name(reach, j);
     }
+    j->says = MAX(j->says, j->why.says);
     return ret;
 }
 
@@ -172,12 +202,14 @@ static const Nat64Prefix *nth_prefix(const VmrpcNat64List *nat64, unsigned n)
 /*
  * Judges each reading of @host; all must be allowed.
  * @any_port: the port is not known yet
+ * @said: its only name that counts; NULL: all count
  * @j: the reading that was refused, or the last one
  *
  * Returns 0, or a negative errno for the guest's call.
  */
 static int judge(VmrpcReach *reach, const struct sockaddr_storage *host,
-                 int proto, bool any_port, Judged *j)
+                 int proto, bool any_port, const VmrpcNameFound *said,
+                 Judged *j)
 {
     VmrpcNat64List *nat64 = &reach->nat64;
     bool translated = false;
@@ -186,6 +218,9 @@ static int judge(VmrpcReach *reach, const struct sockaddr_storage *host,
 
     fill_dest(reach, host, proto, &dest);
     dest.any_port = any_port;
+    j->says = VMRPC_SAYS_ANYTHING;
+    j->said = said;
+    j->led = false;
     if (nat64->num > nat64->current) {
         vmrpc_nat64_forget(nat64, reach->now_ms());
     }
@@ -255,8 +290,9 @@ static void dest_refused(VmrpcReach *reach,
     vmrpc_refused_by_policy(reach, host, &j->why, name);
 }
 
-int vmrpc_dest_to_host(VmrpcReach *reach, const struct sockaddr_in *guest,
-                       int proto, struct sockaddr_storage *host)
+int vmrpc_dest_to_connect(VmrpcReach *reach, const struct sockaddr_in *guest,
+                          int proto, struct sockaddr_storage *host,
+                          VmrpcSays *says)
 {
     int len = vmrpc_addr_to_host(reach, guest->sin_addr, guest->sin_port, host);
     Judged j VMRPC_UNINITIALIZED;
@@ -267,21 +303,53 @@ int vmrpc_dest_to_host(VmrpcReach *reach, const struct sockaddr_in *guest,
         return proto == IPPROTO_ICMP && len == -ECONNREFUSED ? -EHOSTUNREACH
                                                              : len;
     }
-    ret = judge(reach, host, proto, false, &j);
+    ret = judge(reach, host, proto, false, NULL, &j);
     vmrpc_policy_count(reach->policy, &j.why);
     if (ret < 0) {
         dest_refused(reach, host, &j);
         return ret;
     }
+    *says = j.says;
     return len;
 }
 
+int vmrpc_dest_to_host(VmrpcReach *reach, const struct sockaddr_in *guest,
+                       int proto, struct sockaddr_storage *host)
+{
+    VmrpcSays says;
+
+    return vmrpc_dest_to_connect(reach, guest, proto, host, &says);
+}
+
 bool vmrpc_dest_is_allowed(VmrpcReach *reach,
-                           const struct sockaddr_storage *host, int proto)
+                           const struct sockaddr_storage *host, int proto,
+                           VmrpcSays *says)
 {
     Judged j VMRPC_UNINITIALIZED;
+    bool allowed = judge(reach, host, proto, false, NULL, &j) == 0;
 
-    return judge(reach, host, proto, false, &j) == 0;
+    if (says) {
+        *says = j.says;
+    }
+    return allowed;
+}
+
+int vmrpc_dest_says(VmrpcReach *reach, const struct sockaddr_storage *host,
+                    int proto, const char *name, unsigned *line)
+{
+    Judged j VMRPC_UNINITIALIZED;
+    VmrpcNameFound said;
+    DnsName wire;
+    int ret;
+
+    *line = 0;
+    if (!reach->names || dns_name_from_text(&wire, name) < 0 ||
+        !vmrpc_names_find(reach->names, &wire, &said)) {
+        return -ENOENT;
+    }
+    ret = judge(reach, host, proto, false, &said, &j);
+    *line = j.why.line;
+    return !j.led ? -ENOENT : ret < 0 ? -EACCES : 0;
 }
 
 int vmrpc_group_check(VmrpcReach *reach, struct in_addr group4, in_port_t port)
@@ -293,7 +361,7 @@ int vmrpc_group_check(VmrpcReach *reach, struct in_addr group4, in_port_t port)
     if (ret < 0) {
         return ret;
     }
-    ret = judge(reach, &host, IPPROTO_UDP, !port, &j);
+    ret = judge(reach, &host, IPPROTO_UDP, !port, NULL, &j);
     /* "Some port may be allowed" is not a verdict yet: do not count it. */
     if (port || ret < 0) {
         vmrpc_policy_count(reach->policy, &j.why);

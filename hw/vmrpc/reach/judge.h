@@ -25,14 +25,39 @@ int vmrpc_dest_to_host(VmrpcReach *reach, const struct sockaddr_in *guest,
                        int proto, struct sockaddr_storage *host);
 
 /**
+ * vmrpc_dest_to_connect: the same for a stream
+ * @says: what the deciding rule demands of it; written if the policy allows it
+ */
+int vmrpc_dest_to_connect(VmrpcReach *reach, const struct sockaddr_in *guest,
+                          int proto, struct sockaddr_storage *host,
+                          VmrpcSays *says);
+
+/**
  * vmrpc_dest_is_allowed: does the policy allow this destination?
  * @host: the destination on the host's side
  * @proto: as for vmrpc_dest_to_host()
+ * @says: as for vmrpc_dest_to_connect(); may be NULL
  *
  * Counts and traces nothing.
  */
 bool vmrpc_dest_is_allowed(VmrpcReach *reach,
-                           const struct sockaddr_storage *host, int proto);
+                           const struct sockaddr_storage *host, int proto,
+                           VmrpcSays *says);
+
+/**
+ * vmrpc_dest_says: may the guest say this name to a destination?
+ * @host: the destination on the host's side
+ * @proto: as for vmrpc_dest_to_host()
+ * @name: as text
+ * @line: of the policy file, that decides; 0: none
+ *
+ * The rules are read as if the destination had this one name.
+ *
+ * Returns: 0; -ENOENT if the guest has not asked for the name, or was led
+ * elsewhere; -EACCES if the rules refuse it.
+ */
+int vmrpc_dest_says(VmrpcReach *reach, const struct sockaddr_storage *host,
+                    int proto, const char *name, unsigned *line);
 
 /**
  * vmrpc_group_check: may the guest receive what is sent to a group?

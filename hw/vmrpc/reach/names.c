@@ -504,6 +504,27 @@ size_t vmrpc_names_lookup(const VmrpcNames *names,
     return num;
 }
 
+bool vmrpc_names_find(const VmrpcNames *names, const DnsName *name,
+                      VmrpcNameFound *found)
+{
+    DnsName lowered;
+    uint32_t n;
+
+    lower(&lowered, name);
+    n = find_name(names, &lowered);
+    *found = (VmrpcNameFound) { .name = &names->names[n].name, .number = n };
+    return n;
+}
+
+bool vmrpc_names_leads(const VmrpcNames *names, const VmrpcNameFound *found,
+                       const struct in6_addr *addr6)
+{
+    const Name *name = &names->names[found->number];
+    uint32_t a = find_address(names, addr6);
+
+    return a && position_of(name, a) < name->link_num;
+}
+
 size_t vmrpc_names_siblings(const VmrpcNames *names,
                             const VmrpcNameFound *found, int64_t now_ms,
                             struct in6_addr addrs[VMRPC_NAMES_MAX_ADDRESSES])

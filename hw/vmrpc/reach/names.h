@@ -141,6 +141,24 @@ size_t vmrpc_names_lookup(const VmrpcNames *names,
                           VmrpcNameFound *found, size_t max);
 
 /**
+ * vmrpc_names_find: look up a name
+ * @found: the name, if the result is true
+ *
+ * Returns: whether the guest has asked for it, and there was an answer.
+ */
+bool vmrpc_names_find(const VmrpcNames *names, const DnsName *name,
+                      VmrpcNameFound *found);
+
+/**
+ * vmrpc_names_leads: has this name led to @addr6?
+ * @found: a name that was found
+ *
+ * However many names the address has, and even after the TTL.
+ */
+bool vmrpc_names_leads(const VmrpcNames *names, const VmrpcNameFound *found,
+                       const struct in6_addr *addr6);
+
+/**
  * vmrpc_names_siblings: the addresses of a name that was found
  * @now_ms: only addresses whose TTL lasts at this time: for a connection to an
  *          address that the guest did not name, DNS must vouch for it now;

@@ -177,6 +177,38 @@ static bool parse_proto(const char *word, VmrpcPolicyRule *rule)
     return true;
 }
 
+static bool is_says(const char *word, VmrpcPolicyRule *rule)
+{
+    if (strcmp(word, "tls") != 0) {
+        return false;
+    }
+    rule->says = VMRPC_SAYS_TLS;
+    return true;
+}
+
+/*
+ * @word is "tls": there must be a name to compare with, and a protocol that
+ * carries it.
+ */
+static bool check_says(char **words, const char *word,
+                       const VmrpcPolicyKey *key, const VmrpcPolicyRule *rule,
+                       GError **errp)
+{
+    if (key->kind != VMRPC_POLICY_NAME && key->kind != VMRPC_POLICY_BELOW) {
+        return policy_fail(errp, "'%s' needs a name, as in 'allow "
+                           "www.example.com tcp 443 %s', not '%s'", word, word,
+                           words[1]);
+    }
+    if (!rule->allow || rule->watch) {
+        return policy_fail(errp, "'%s' is for 'allow'", word);
+    }
+    if (rule->proto != IPPROTO_TCP) {
+        return policy_fail(errp, "'%s' needs 'tcp', as in '%s %s tcp 443 "
+                           "%s'", word, words[0], words[1], word);
+    }
+    return true;
+}
+
 /* @terms: those of the rule, which the policy has; untouched without any */
 static bool parse_rule(VmrpcPolicy *policy, char **words, int n, unsigned line,
                        VmrpcTerms **terms, GError **errp)
@@ -198,13 +230,17 @@ static bool parse_rule(VmrpcPolicy *policy, char **words, int n, unsigned line,
     if (i < n && parse_proto(words[i], &rule)) {
         i++;
     }
-    if (i < n && !vmrpc_policy_is_term(words[i]) &&
-        !parse_ports(words[i++], &rule)) {
+    if (i < n && !is_says(words[i], &rule) &&
+        !vmrpc_policy_is_term(words[i]) && !parse_ports(words[i++], &rule)) {
         return policy_fail_word(errp, words[i - 1], i == 3
                                 ? "is not 'tcp', 'udp', 'any', a port (1 to "
-                                  "65535) or a range of ports"
-                                : "is not a port (1 to 65535) or a range of "
-                                  "ports");
+                                  "65535), a range of ports, or 'tls'"
+                                : "is not a port (1 to 65535), a range of "
+                                  "ports, or 'tls'");
+    }
+    if (i < n && is_says(words[i], &rule) &&
+        !check_says(words, words[i++], &key, &rule, errp)) {
+        return false;
     }
     if (policy->num_rules == VMRPC_POLICY_MAX_RULES) {
         return policy_fail(errp, "more than %d rules",
@@ -390,6 +426,20 @@ static bool parse_dns(VmrpcPolicy *policy, char **words, int n, unsigned line,
     return true;
 }
 
+static bool parse_ech(VmrpcPolicy *policy, char **words, int n, unsigned line,
+                      GError **errp)
+{
+    static const char *const choices[] = { "strip", "refuse", NULL };
+    unsigned choice;
+
+    if (!parse_choice(words, n, line, choices, "'refuse' or 'strip'",
+                      &policy->ech_line, &choice, errp)) {
+        return false;
+    }
+    policy->ech_refused = choice;
+    return true;
+}
+
 /* The beginning of all limits: "limit WHAT VALUE", each at most once */
 static bool begin_limit(char **words, int n, bool given, const char *value,
                         GError **errp)
@@ -551,6 +601,9 @@ static bool parse_words(VmrpcPolicy *policy, char **words, int n,
         strcmp(words[0], "private-domain") == 0) {
         return parse_private(policy, words, n, line, errp);
     }
+    if (strcmp(words[0], "ech") == 0) {
+        return parse_ech(policy, words, n, line, errp);
+    }
     if (strcmp(words[0], "limit") == 0) {
         return parse_limit(&policy->limits, words, n, errp);
     }
@@ -559,13 +612,14 @@ static bool parse_words(VmrpcPolicy *policy, char **words, int n,
     }
     return policy_fail_word(errp, words[0], "is not 'allow', 'deny', 'watch', "
                             "'default', 'dns', 'private-address', "
-                            "'private-domain', 'proxy' or 'limit'");
+                            "'private-domain', 'ech', 'proxy' or 'limit'");
 }
 
 /* Does it decide about destinations or queries, so that it has counts? */
 static bool is_judge(const char *keyword)
 {
     return strcmp(keyword, "limit") != 0 && strcmp(keyword, "proxy") != 0 &&
+           strcmp(keyword, "ech") != 0 &&
            !g_str_has_prefix(keyword, "private-");
 }
 
@@ -632,6 +686,10 @@ static bool check_whole(const VmrpcPolicy *policy, GError **errp)
 {
     const VmrpcPolicy *private = policy->private;
 
+    if (policy->ech_line && !policy->has_tls) {
+        return policy_fail(errp, "'ech' has no use without a rule that has "
+                           "'tls'");
+    }
     return !private || private->prefixes[VMRPC_POLICY_IPV4].num ||
            private->prefixes[VMRPC_POLICY_IPV6].num ||
            policy_fail(errp, "'private-domain' has no use without "

@@ -4,12 +4,13 @@
  *
  * One rule a line; the first one that matches decides:
  *
- *   allow|deny|watch  PREFIX|ADDR|NAME|host  [tcp|udp|any]  [PORT[-PORT]]
+ *   allow|deny|watch  PREFIX|ADDR|NAME|host  [tcp|udp|any]  [PORT[-PORT]]  [tls]
  *               [via PROXY] [sent BYTES[K|M|G]/h] [names N/h]
  *   default     allow|deny|watch
  *   dns         reachable|listed
  *   private-address  standard|PREFIX|ADDR
  *   private-domain   NAME
+ *   ech         strip|refuse
  *   limit       connections|dns RATE/s [burst N]
  *   limit       sockets N
  *   limit       buffers BYTES[K|M|G]
@@ -22,7 +23,8 @@
  * "*.example.com": every name below example.com, not example.com itself;
  * "host" stands for the host's own addresses.  A "private-domain" is NAME and
  * every name below it; "standard" means the usual private networks.  Defaults:
- * "default allow", "dns reachable", no private addresses and no limits.
+ * "default allow", "dns reachable", no private addresses, "ech strip" and no
+ * limits.
  *
  * docs/vmrpc-policy.md describes the file for its authors.
  */

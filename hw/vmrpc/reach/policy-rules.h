@@ -44,6 +44,7 @@ typedef struct VmrpcPolicyRule {
     bool allow;
     bool watch;                 /* allow, and tell that "deny" would not */
     VmrpcTerms *terms;          /* NULL: none */
+    VmrpcSays says;             /* of an allow rule by name for TCP */
 } VmrpcPolicyRule;
 
 struct VmrpcPolicy {
@@ -74,6 +75,9 @@ struct VmrpcPolicy {
     unsigned num_private;       /* statements */
     GPtrArray *proxies;         /* VmrpcProxy */
     VmrpcLimitsConfig limits;
+    bool has_tls;               /* a rule has "tls" */
+    bool ech_refused;
+    unsigned ech_line;
 };
 
 /* A name in the form of a key, and where its labels begin */

@@ -417,6 +417,7 @@ static VmrpcVerdict verdict_of_rule(const Search *s)
                   s->best->allow ? VMRPC_VERDICT_ALLOW_RULE
                                  : VMRPC_VERDICT_DENY_RULE,
         .line = s->best->line,
+        .says = s->best->says,
         .name = s->name,
         .terms = s->best->terms,
     };
@@ -558,6 +559,16 @@ bool vmrpc_policy_has_names(const VmrpcPolicy *policy)
 const char *vmrpc_policy_id(const VmrpcPolicy *policy)
 {
     return policy ? policy->id : NULL;
+}
+
+bool vmrpc_policy_hides_ech(const VmrpcPolicy *policy)
+{
+    return policy && policy->has_tls;
+}
+
+bool vmrpc_policy_refuses_ech(const VmrpcPolicy *policy)
+{
+    return policy && policy->ech_refused;
 }
 
 const VmrpcLimitsConfig *vmrpc_policy_limits(const VmrpcPolicy *policy)

@@ -58,6 +58,13 @@ typedef struct VmrpcDest {
     size_t num_names;
 } VmrpcDest;
 
+/* In which protocol the guest must say a name that the rules allow */
+typedef enum VmrpcSays {
+    VMRPC_SAYS_ANYTHING,
+    VMRPC_SAYS_TLS,
+    VMRPC_SAYS_HTTP,
+} VmrpcSays;
+
 /* The reason of a verdict */
 typedef enum VmrpcVerdictReason {
     VMRPC_VERDICT_ALLOW_DEFAULT,
@@ -83,6 +90,7 @@ typedef enum VmrpcVerdictReason {
 typedef struct VmrpcVerdict {
     VmrpcVerdictReason reason;
     unsigned line;              /* of the rule, "default" or "dns"; 0: none */
+    VmrpcSays says;             /* what the rule demands of the stream */
     /*
      * One of the destination's names, valid as long as they are: the one that
      * matched the deciding rule, else the first; NULL without names.
@@ -174,6 +182,16 @@ bool vmrpc_policy_has_names(const VmrpcPolicy *policy);
  * @policy; NULL without a file.
  */
 const char *vmrpc_policy_id(const VmrpcPolicy *policy);
+
+/**
+ * vmrpc_policy_hides_ech: do DNS answers go without keys for Encrypted Client
+ * Hello?  So it is with any rule that has "tls".
+ * @policy: NULL: no rules
+ *
+ * vmrpc_policy_refuses_ech: are hellos that have the extension refused?
+ */
+bool vmrpc_policy_hides_ech(const VmrpcPolicy *policy);
+bool vmrpc_policy_refuses_ech(const VmrpcPolicy *policy);
 
 /**
  * vmrpc_policy_limits: the limits of the file

@@ -63,6 +63,7 @@ typedef struct VmrpcReachConfig {
     X(refused_default)          /* "default deny" of the policy file */       \
     X(refused_name)             /* lookups of names */                        \
     X(refused_private)          /* addresses withheld from DNS answers */     \
+    X(refused_hello)            /* names said in the first bytes */           \
     X(refused_builtin)          /* loopback, link-local, metadata ... */      \
     X(refused_host_address)     /* one of the host's own addresses */         \
     X(unreachable_no_mapping)   /* pool address that maps to nothing */       \

@@ -92,6 +92,23 @@ void vmrpc_refused_by_policy(VmrpcReach *reach,
     vmrpc_refused(reach, &refusal, counter_of(reach, why->reason));
 }
 
+void vmrpc_refused_by_said(VmrpcReach *reach,
+                           const struct sockaddr_storage *dest,
+                           const char *reason, const char *name,
+                           unsigned line)
+{
+    char text[INET6_ADDRSTRLEN];
+    VmrpcRefusal refusal = {
+        .dest = text,
+        .port = print_dest(dest, text),
+        .name = name,
+        .reason = reason,
+        .line = line,
+    };
+
+    vmrpc_refused(reach, &refusal, &reach->counters.refused_hello);
+}
+
 void vmrpc_refused_by_limit(VmrpcReach *reach,
                             const struct sockaddr_storage *dest,
                             const char *reason, uint64_t *counter)

@@ -46,6 +46,18 @@ void vmrpc_refused_by_policy(VmrpcReach *reach,
                              const VmrpcVerdict *why, const char *name);
 
 /**
+ * vmrpc_refused_by_said: report a stream whose first bytes are refused
+ * @dest: its peer
+ * @reason: as vmrpc_said_reason() names it
+ * @name: that the guest has said; NULL: none
+ * @line: of the policy file; 0: none
+ */
+void vmrpc_refused_by_said(VmrpcReach *reach,
+                           const struct sockaddr_storage *dest,
+                           const char *reason, const char *name,
+                           unsigned line);
+
+/**
  * vmrpc_refused_by_limit: report that a limit refuses something
  * @dest: the destination on the host's side; NULL: none is known yet
  * @reason: the limit's name, for the tracer

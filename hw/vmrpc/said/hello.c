@@ -314,11 +314,11 @@ static void skip(Walk *w, uint32_t *left)
 
 /* The whole body of a hello was read. */
 static Found read_body(VmrpcHello *hello, Walk *w, const uint8_t *body,
-                       size_t len)
+                       size_t len, VmrpcSaid *said)
 {
     bool early;
 
-    w->reason = vmrpc_hello_parse(body, len, &hello->said, &early);
+    w->reason = vmrpc_hello_parse(body, len, said, &early);
     if (w->record_left) {
         w->reason = VMRPC_SAID_MALFORMED;       /* something follows it */
     }
@@ -330,17 +330,19 @@ static Found read_body(VmrpcHello *hello, Walk *w, const uint8_t *body,
     return FOUND;
 }
 
-static Found read_parts(VmrpcHello *hello, Walk *w, size_t len)
+static Found read_parts(VmrpcHello *hello, Walk *w, size_t len,
+                        VmrpcSaid *said)
 {
     uint8_t body[VMRPC_SAID_KEEP_MAX] VMRPC_UNINITIALIZED;
     size_t got;
     Found found = take(w, hello, body, len, &got);
 
-    return found == FOUND ? read_body(hello, w, body, len) : found;
+    return found == FOUND ? read_body(hello, w, body, len, said) : found;
 }
 
 /* A hello with a body of @len octets, whose header was read */
-static Found read_hello(VmrpcHello *hello, Walk *w, size_t len)
+static Found read_hello(VmrpcHello *hello, Walk *w, size_t len,
+                        VmrpcSaid *said)
 {
     const uint8_t *body = w->kept + w->at;
 
@@ -348,11 +350,11 @@ static Found read_hello(VmrpcHello *hello, Walk *w, size_t len)
         return wrong(w, VMRPC_SAID_TOO_LONG);
     }
     if (len > MIN(w->record_left, w->len - w->at)) {
-        return read_parts(hello, w, len);
+        return read_parts(hello, w, len, said);
     }
     w->at += len;
     w->record_left -= len;
-    return read_body(hello, w, body, len);
+    return read_body(hello, w, body, len, said);
 }
 
 static VmrpcHelloStep refuse(VmrpcHello *hello, VmrpcSaidReason reason,
@@ -364,7 +366,8 @@ static VmrpcHelloStep refuse(VmrpcHello *hello, VmrpcSaidReason reason,
 }
 
 /* A clear handshake message, of which nothing was read */
-static Found read_message(VmrpcHello *hello, Walk *w, bool *is_hello)
+static Found read_message(VmrpcHello *hello, Walk *w, VmrpcSaid *said,
+                          bool *is_hello)
 {
     uint8_t begin[MESSAGE_HEADER + 2];
     size_t want = hello->changed ? sizeof(begin) : MESSAGE_HEADER;
@@ -388,7 +391,7 @@ static Found read_message(VmrpcHello *hello, Walk *w, bool *is_hello)
     len = begin[1] << 16 | begin[2] << 8 | begin[3];
     *is_hello = begin[0] == CLIENT_HELLO;
     if (*is_hello) {
-        return read_hello(hello, w, len);
+        return read_hello(hello, w, len, said);
     }
     hello->keyed |= begin[0] == CLIENT_KEY_EXCHANGE;
     hello->message_left = len;
@@ -427,7 +430,7 @@ static Found next_record(VmrpcHello *hello, Walk *w)
 }
 
 VmrpcHelloStep vmrpc_hello_look(VmrpcHello *hello, const uint8_t *kept,
-                                size_t len, size_t *pass)
+                                size_t len, VmrpcSaid *said, size_t *pass)
 {
     Walk w = { .kept = kept, .len = len, .record_left = hello->record_left,
                .record_type = hello->record_type };
@@ -443,7 +446,7 @@ VmrpcHelloStep vmrpc_hello_look(VmrpcHello *hello, const uint8_t *kept,
         } else if (hello->message_left) {
             skip(&w, &hello->message_left);
         } else {
-            found = read_message(hello, &w, &is_hello);
+            found = read_message(hello, &w, said, &is_hello);
         }
         if (found == NEEDS_MORE) {
             break;

@@ -6,10 +6,11 @@
  * part that it adds:
  *
  *   VmrpcHello hello = { };
+ *   VmrpcSaid said;
  *   for (;;) {
- *       switch (vmrpc_hello_look(&hello, kept, len, &pass)) {
+ *       switch (vmrpc_hello_look(&hello, kept, len, &said, &pass)) {
  *       MORE      send the first @pass octets on, keep the others, wait
- *       SAID      may the client say hello.said?  If so, send the first @pass
+ *       SAID      may the client say said.name?  If so, send the first @pass
  *                 octets on, and ask again with the others
  *       DONE      send everything on, from now on without asking
  *       REFUSED   hello.reason says why; send nothing more
@@ -31,7 +32,6 @@
 
 /* The beginning of one stream; all zero before the first octet */
 typedef struct VmrpcHello {
-    VmrpcSaid said;             /* of the last hello */
     VmrpcSaidReason reason;     /* of REFUSED */
     bool greeted;               /* a hello was complete */
     bool changed;               /* a ChangeCipherSpec has passed */
@@ -53,13 +53,14 @@ typedef enum VmrpcHelloStep {
 /**
  * vmrpc_hello_look: look at what a client sends
  * @kept: all octets that were not sent on, at most VMRPC_SAID_KEEP_MAX
- * @pass: how many of them are to be sent on; 0 with REFUSED
+ * @said: what a hello says, with SAID
+ * @pass: how many of the octets are to be sent on; 0 with REFUSED
  *
  * The octets must not change during the call.  MORE leaves fewer than
  * VMRPC_SAID_KEEP_MAX of them.
  */
 VmrpcHelloStep vmrpc_hello_look(VmrpcHello *hello, const uint8_t *kept,
-                                size_t len, size_t *pass);
+                                size_t len, VmrpcSaid *said, size_t *pass);
 
 /**
  * vmrpc_hello_parse: a ClientHello message without its header

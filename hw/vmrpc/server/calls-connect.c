@@ -12,6 +12,7 @@
 #include "hw/vmrpc/server/arriving.h"
 #include "hw/vmrpc/server/bind.h"
 #include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/first-bytes.h"
 #include "hw/vmrpc/server/gateway.h"
 #include "hw/vmrpc/server/groups.h"
 #include "hw/vmrpc/server/hostsock.h"
@@ -205,6 +206,7 @@ static VMRPC_LOCKED int disconnect(VmrpcServer *srv, VmrpcSock *s)
     ret = (vmrpc_sock_is_bound_by_guest(s) || vmrpc_groups_num(s)) &&
           vmrpc_sock_is_host(s)
           ? disconnect_keep_port(srv, s) : disconnect_host(srv, s);
+    vmrpc_first_disconnect(srv, s);
     vmrpc_sock_refresh(srv, s);
     /* Without a host socket it cannot be connected again, only closed. */
     return ret == 0 && vmrpc_dns_is_stream(s) ? -ECONNRESET : ret;
@@ -216,9 +218,10 @@ static VMRPC_LOCKED int disconnect(VmrpcServer *srv, VmrpcSock *s)
  */
 static VMRPC_LOCKED int prepare_connect(VmrpcServer *srv, VmrpcSock *s,
                                         const struct sockaddr_in *peer,
-                                        struct sockaddr_storage *host)
+                                        struct sockaddr_storage *host,
+                                        VmrpcSays *says)
 {
-    int len = vmrpc_dest_to_host(&srv->reach, peer, s->proto, host);
+    int len = vmrpc_dest_to_connect(&srv->reach, peer, s->proto, host, says);
     int ret;
 
     if (len < 0) {
@@ -241,12 +244,29 @@ static VMRPC_LOCKED void remember_peer(VmrpcServer *srv, VmrpcSock *s,
                                        VmrpcCall *call)
 {
     vmrpc_sock_set_peer(srv, s, VMRPC_PEER_REMOTE, peer);
-    if (s->type == SOCK_STREAM) {
+    if (s->first) {
+        vmrpc_gateway_detach(s);
+    } else if (s->type == SOCK_STREAM) {
         vmrpc_gateway_attach(srv, s, peer->sin_port, false);
     } else {
         /* Streams do without: few programs need it, and they can ask. */
         vmrpc_local_address(srv, s, &call->result);
     }
+}
+
+/* Nothing is sent before the stream is watched, so it keeps the lock. */
+static VMRPC_LOCKED int connect_watched(VmrpcServer *srv, VmrpcSock *s,
+                                        const struct sockaddr_storage *ss,
+                                        socklen_t len, VmrpcSays says)
+{
+    int ret = vmrpc_first_expect(srv, s, says, ss);
+
+    if (ret == 0) {
+        ret = connect(s->fd, (const struct sockaddr *)ss, len) < 0 ? -errno
+                                                                   : 0;
+        vmrpc_first_connects(srv, s, says, ret);
+    }
+    return ret;
 }
 
 /*
@@ -256,10 +276,13 @@ static VMRPC_LOCKED void remember_peer(VmrpcServer *srv, VmrpcSock *s,
  */
 static VMRPC_LOCKED int connect_host(VmrpcServer *srv, VmrpcSock *s,
                                      const struct sockaddr_storage *ss,
-                                     socklen_t len)
+                                     socklen_t len, VmrpcSays says)
 {
     int ret;
 
+    if (says != VMRPC_SAYS_ANYTHING || s->first) {
+        return connect_watched(srv, s, ss, len, says);
+    }
     if (s->type == SOCK_DGRAM) {
         return connect(s->fd, (const struct sockaddr *)ss, len) < 0 ? -errno
                                                                     : 0;
@@ -274,6 +297,7 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     struct sockaddr_storage ss;
     struct sockaddr_in peer;
+    VmrpcSays says;
     int len, ret;
 
     vmrpc_call_addr(call, &peer);
@@ -293,12 +317,12 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         vmrpc_sock_refresh(srv, s);
         return ret;
     }
-    len = prepare_connect(srv, s, &peer, &ss);
+    len = prepare_connect(srv, s, &peer, &ss, &says);
     if (len < 0) {
         return len;
     }
     vmrpc_call_put_flow(call, &ss);
-    ret = connect_host(srv, s, &ss, len);
+    ret = connect_host(srv, s, &ss, len, says);
     if (s->removed) {
         return -EBADF;
     }

@@ -16,6 +16,7 @@
 #include "hw/vmrpc/reach/judge.h"
 #include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/server/bind.h"
+#include "hw/vmrpc/server/first-bytes.h"
 #include "hw/vmrpc/server/gateway.h"
 #include "hw/vmrpc/server/groups.h"
 #include "hw/vmrpc/server/hostsock.h"
@@ -257,6 +258,9 @@ static VMRPC_LOCKED ssize_t send_host(VmrpcServer *srv, VmrpcSock *s,
     n = send_control(srv, s, call, &msg, host_control, sizeof(host_control));
     if (n < 0) {
         return n;
+    }
+    if (s->first) {
+        return vmrpc_first_send(srv, s, call, flags);
     }
     if (s->alg) {
         return sent(srv, s, &msg, vmrpc_gateway_send(s, call, flags));

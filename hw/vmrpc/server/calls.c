@@ -25,6 +25,7 @@
 #include "hw/vmrpc/server/budget.h"
 #include "hw/vmrpc/server/calls-connect.h"
 #include "hw/vmrpc/server/calls-data.h"
+#include "hw/vmrpc/server/first-bytes.h"
 #include "hw/vmrpc/server/gateway.h"
 #include "hw/vmrpc/server/groups.h"
 #include "hw/vmrpc/server/hostsock.h"
@@ -114,6 +115,7 @@ int vmrpc_sock_close(VmrpcServer *srv, VmrpcSock *s)
     vmrpc_event_unqueue(srv, s);
     vmrpc_watch_forget(srv, s);
     vmrpc_gateway_detach(s);
+    vmrpc_first_detach(srv, s);
     if (s->ops->detach) {
         s->ops->detach(srv, s);
     }
@@ -127,6 +129,7 @@ static VMRPC_LOCKED int call_close(VmrpcServer *srv, VmrpcSock *s,
                                    VmrpcCall *call)
 {
     vmrpc_gateway_finish(s);
+    vmrpc_first_finish(srv, s);
     vmrpc_sock_close(srv, s);   /* the call has a reference */
     return 0;
 }
@@ -177,6 +180,7 @@ static VMRPC_LOCKED int shutdown_host(VmrpcServer *srv, VmrpcSock *s, int how)
     }
     if (how != SHUT_RD) {
         vmrpc_gateway_finish(s);
+        vmrpc_first_finish(srv, s);
     }
     if (shutdown(s->fd, how) < 0) {
         return -errno;

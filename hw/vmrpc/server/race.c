@@ -46,6 +46,7 @@
 #include "hw/vmrpc/server/bind.h"
 #include "hw/vmrpc/server/budget.h"
 #include "hw/vmrpc/server/eyeballs.h"
+#include "hw/vmrpc/server/first-bytes.h"
 #include "hw/vmrpc/server/hostsock.h"
 #include "hw/vmrpc/server/ready.h"
 #include "hw/vmrpc/server/table.h"
@@ -218,10 +219,15 @@ static VMRPC_LOCKED int start_attempt(VmrpcServer *srv, VmrpcRace *race,
         .data.u64 = (uint64_t)race->s->handle << 32 | VMRPC_EPOLL_RACE,
     };
     struct sockaddr_storage dest = address_of(candidate);
+    VmrpcSays says;
     int fd, ret;
 
-    if (!vmrpc_candidate_is_allowed(&srv->reach, candidate)) {
+    if (!vmrpc_candidate_is_allowed(&srv->reach, candidate, &says)) {
         return -EACCES;
+    }
+    ret = vmrpc_first_expect_other(srv, race->s, says);
+    if (ret < 0) {
+        return ret;
     }
     if (race->in_turn) {
         return start_turn(srv, race, &dest);

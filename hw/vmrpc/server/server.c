@@ -63,6 +63,7 @@
 #include "hw/vmrpc/server/arriving.h"
 #include "hw/vmrpc/server/calls.h"
 #include "hw/vmrpc/server/files.h"
+#include "hw/vmrpc/server/first-bytes.h"
 #include "hw/vmrpc/server/gateway.h"
 #include "hw/vmrpc/server/groups.h"
 #include "hw/vmrpc/server/nat64.h"
@@ -604,6 +605,7 @@ static const VmrpcTimerOps timers[] = {
     { vmrpc_groups_timeout_ms, vmrpc_groups_process_timer },
     { vmrpc_watch_timeout_ms, vmrpc_watch_process_timer },
     { vmrpc_race_timeout_ms, vmrpc_race_process_timer },
+    { vmrpc_first_timeout_ms, vmrpc_first_process_timer },
     /* Files are read without the lock: vmrpc_server_process(). */
     { .timeout_ms = vmrpc_files_timeout_ms },
 };
@@ -626,6 +628,7 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
     srv->unwatched_tail = &srv->unwatched_head;
     srv->arriving_tail = &srv->arriving_head;
     srv->races = g_sequence_new(NULL);
+    g_queue_init(&srv->first_waits);
     init_lock(&srv->lock.mutex);
     srv->has_lowat = vmrpc_ready_host_has_lowat();
     watched_file_init(&srv->policy_file);

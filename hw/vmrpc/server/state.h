@@ -39,6 +39,7 @@
 
 typedef struct VmrpcSock VmrpcSock;
 typedef struct VmrpcRace VmrpcRace;
+typedef struct VmrpcFirst VmrpcFirst;
 
 /*
  * What stands behind a socket, for the files below the one that knows it.
@@ -160,6 +161,7 @@ struct VmrpcSock {
     GByteArray *options;        /* options.c; NULL if none was set */
     VmrpcBuffers buffers;       /* budget.c */
     VmrpcAlg *alg;              /* a gateway looks at the stream */
+    VmrpcFirst *first;          /* first-bytes.c: what the guest says */
 
     /* groups.c */
     GArray *groups;             /* memberships; NULL: none */
@@ -307,6 +309,10 @@ struct VmrpcServer {
     VmrpcSock **event_tail VMRPC_GUARDED;
     VmrpcSock *unwatched_head VMRPC_GUARDED; /* in the order of watch_due_ms */
     VmrpcSock **unwatched_tail VMRPC_GUARDED;
+
+    /* first-bytes.c */
+    GQueue first_waits VMRPC_GUARDED;   /* of VmrpcSock, by when they began */
+    size_t first_bytes VMRPC_GUARDED;   /* <= VMRPC_FIRST_BYTES_MAX */
 
     VmrpcAlgOps alg_ops;        /* gateway.c */
     VmrpcAlgCounters alg_counters VMRPC_GUARDED;

@@ -10,13 +10,18 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "dnsd/text/print.h"
+#include "net/dns/zone/format.h"
 #include "net/dns/zone/records.h"
 #include "dnsd/zone/build.h"
 #include "dnsd/zone/merge.h"
 
 #define BATCHES     8
+/* Pages for what follows: at most AHEAD, so many octets at a time */
+#define AHEAD       (16u << 20)
+#define POPULATED   (2u << 20)
 
 /* Batches that wait for a thread; the queue has room for all */
 typedef struct Queue {
@@ -34,8 +39,11 @@ typedef struct Builder {
     Queue empty;
     bool no_more;
     int failed;                 /* the error of the writer */
+    uint8_t *free;              /* the image behind the nodes that are written */
+    uint8_t *free_end;
     /* Used by the thread that merges */
     Batch *batch;
+    uint8_t *populated;         /* the end of the pages that exist */
     uint8_t key[ZONE_KEY_MAX];
     int key_len;                /* of the open node; -1: no node is open */
     /* Used by the thread that writes */
@@ -68,16 +76,45 @@ static void hand(Builder *b, Queue *queue, Batch *batch)
     pthread_mutex_unlock(&b->lock);
 }
 
+/*
+ * The image is a mapped file, and to make a page of it takes as long as to fill
+ * it; so the thread that merges makes some when it is ahead.  If the image
+ * moves meanwhile, pages of nothing or of other memory are made, which does no
+ * harm.
+ */
+static void populate(Builder *b, uint8_t *from, uint8_t *end)
+{
+    uint8_t *most = end - from > AHEAD ? from + AHEAD : end;
+
+    if (b->populated >= from && b->populated < end) {
+        from = b->populated;
+    }
+    from = (uint8_t *)((uintptr_t)from & ~(uintptr_t)(ZONE_PAGE - 1));
+    if (from < most) {
+        most = most - from > POPULATED ? from + POPULATED : most;
+        madvise(from, most - from, MADV_POPULATE_WRITE);
+        b->populated = most;
+    }
+}
+
 static Batch *wait_for_empty(Builder *b)
 {
+    uint8_t *from, *end;
+    bool is_ahead;
     Batch *batch;
 
     pthread_mutex_lock(&b->lock);
+    is_ahead = b->full.count > BATCHES / 2;
     while (!b->empty.count) {
         pthread_cond_wait(&b->changed, &b->lock);
     }
     batch = pop(&b->empty);
+    from = b->free;
+    end = b->free_end;
     pthread_mutex_unlock(&b->lock);
+    if (is_ahead) {
+        populate(b, from, end);
+    }
     batch->used = batch->items = batch->nodes = 0;
     return batch;
 }
@@ -119,6 +156,7 @@ static int take_records(Builder *b, const Batch *batch, const BatchNode *node)
         b->records[i] = (ZoneRecord) {
             from->type, from->rdlength, from->ttl, from->rdata,
         };
+        b->build->places->has_dname |= from->type == DNS_TYPE_DNAME;
         if (zone_target_of(&b->records[i]) >= 0) {
             int ret = places_add(b->build->places, bundled_place(from));
 
@@ -160,19 +198,28 @@ static int write_node(Builder *b, const Batch *batch, const BatchNode *node)
 
 static int write_batch(Builder *b, const Batch *batch)
 {
-    for (size_t i = 0; i < batch->nodes; i++) {
-        int ret;
+    int ret = batch->nodes ? places_mark(b->build->places,
+                                         zone_writer_next(b->build->writer))
+                           : 0;
 
+    for (size_t i = 0; i < batch->nodes && !ret; i++) {
         if (report_failed(b->build->report)) {
             return 0;
         }
         ret = write_node(b, batch, &batch->node[i]);
-        if (ret) {
-            return ret;
-        }
     }
     progress_add(b->build->progress, batch->items);
-    return 0;
+    return ret;
+}
+
+static void note_free(Builder *b)
+{
+    const ZoneOut *out = b->build->out;
+
+    pthread_mutex_lock(&b->lock);
+    b->free = out->base + zone_writer_end(b->build->writer);
+    b->free_end = out->base + out->room;
+    pthread_mutex_unlock(&b->lock);
 }
 
 static void *write_batches(void *opaque)
@@ -183,6 +230,7 @@ static void *write_batches(void *opaque)
 
     while ((batch = wait_for_full(b))) {
         failed = failed ? failed : write_batch(b, batch);
+        note_free(b);
         hand(b, &b->empty, batch);
     }
     b->failed = failed;
@@ -194,9 +242,10 @@ static void *write_batches(void *opaque)
 static void settle(Builder *b)
 {
     const Build *build = b->build;
-    const BatchNode *node = &b->batch->node[b->batch->nodes - 1];
 
     if (b->key_len >= 0) {
+        const BatchNode *node = &b->batch->node[b->batch->nodes - 1];
+
         batch_settle(b->batch, build->rules->rrclass, build->report);
         if (node->count || node->labels == build->rules->origin.labels) {
             check_settled_node(build->rules, b->batch, node, build->report);

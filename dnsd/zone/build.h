@@ -11,8 +11,9 @@
 
 typedef struct Build {
     const ZoneRules *rules;
-    const Runs *runs;
+    Runs *runs;
     ZoneWriter *writer;
+    const ZoneOut *out;         /* of the writer */
     Places *places;             /* of the NS, MX and SRV records */
     Report *report;             /* for faults of the zone */
     Progress *progress;

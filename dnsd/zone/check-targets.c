@@ -2,21 +2,30 @@
 /*
  * Do the names in NS, MX and SRV records have addresses?  Is DS at delegations?
  */
+#include <errno.h>
+#include <stdlib.h>
+
 #include "base/octets.h"
+#include "base/threads.h"
 #include "dnsd/text/print.h"
 #include "dnsd/text/types.h"
 #include "net/dns/zone/find.h"
+#include "net/dns/zone/order.h"
 #include "net/dns/zone/records.h"
 #include "dnsd/zone/check-targets.h"
 
 #define RR_HEAD     12
 #define RR_LENGTH   10      /* offset of RDLENGTH */
 
+/* The nodes that one thread checks */
 typedef struct Walk {
     ZoneImage *image;
     ZoneView view;
-    Places *places;
-    Report *report;
+    uint32_t ref;               /* of the first node */
+    uint32_t end;               /* of the first node behind them; 0: none */
+    PlacesReader places;
+    Report report;              /* put behind that of the walk before */
+    Progress *progress;
     bool has_dname;
     DnsName covers;             /* the last delegation or DNAME; len 0: none */
     bool is_dname;              /* it is a DNAME */
@@ -42,7 +51,7 @@ static void tell(Walk *walk, const Reference *r, Severity severity,
     dns_print_name(&from, owner);
     dns_print_name(&r->name, name);
     dns_type_to_text(r->type, type);
-    report_at(walk->report, severity, r->place, "%s %s: %s %s", owner, type,
+    report_at(&walk->report, severity, r->place, "%s %s: %s %s", owner, type,
               name, text);
 }
 
@@ -128,7 +137,7 @@ static void check_rrset(Walk *walk, const ZoneNode *node,
          at += RR_HEAD + get_be16(rrset->at + at + RR_LENGTH)) {
         ZoneTarget target = { 0 };
 
-        r.place = places_next(walk->places);
+        r.place = places_next(&walk->places);
         if (next < rrset->targets) {
             target = zone_rrset_target(rrset, next);
         }
@@ -153,7 +162,7 @@ static void tell_hidden(Walk *walk, const ZoneNode *node, const DnsName *name)
     if (walk->is_dname && node->rrsets) {
         dns_print_name(name, shown);
         dns_print_name(&walk->covers, by);
-        report_at(walk->report, SEVERITY_WARNING, (ZonePlace) { 0 },
+        report_at(&walk->report, SEVERITY_WARNING, (ZonePlace) { 0 },
                   "%s: it is below the DNAME record of %s, and cannot be "
                   "reached: remove one of them (RFC 6672 section 2.4)", shown,
                   by);
@@ -168,10 +177,18 @@ static void tell_stray_ds(Walk *walk, const ZoneNode *node)
 
     memcpy(name.wire, node->name, node->name_len);
     dns_print_name(&name, shown);
-    report_at(walk->report, SEVERITY_WARNING, (ZonePlace) { 0 },
+    report_at(&walk->report, SEVERITY_WARNING, (ZonePlace) { 0 },
               "%s DS: the name has no NS record, so it is no delegation; BIND "
               "from 9.20 on refuses the zone (RFC 4035 section 2.4): remove "
               "it, or add the servers", shown);
+}
+
+static void note_cover(Walk *walk, const ZoneNode *node, const DnsName *name)
+{
+    if (node->flags & (ZONE_NODE_CUT | ZONE_NODE_DNAME)) {
+        walk->covers = *name;
+        walk->is_dname = !(node->flags & ZONE_NODE_CUT);
+    }
 }
 
 /*
@@ -189,10 +206,7 @@ static bool is_below(Walk *walk, const ZoneNode *node)
         tell_hidden(walk, node, &name);
         return true;
     }
-    if (node->flags & (ZONE_NODE_CUT | ZONE_NODE_DNAME)) {
-        walk->covers = name;
-        walk->is_dname = !(node->flags & ZONE_NODE_CUT);
-    }
+    note_cover(walk, node, &name);
     return false;
 }
 
@@ -213,38 +227,79 @@ static void check_node(Walk *walk, const ZoneNode *node)
     }
 }
 
-static bool find_dname(ZoneImage *image)
+/* The first node may be below a delegation or DNAME of the part before. */
+static void find_cover(Walk *walk)
 {
-    ZoneNode node;
+    ZoneNode node, up;
+    DnsName name;
 
-    for (uint32_t ref = 1; ref; ref = zone_node_next(&node)) {
-        if (!zone_node_get(image, ref, &node)) {
-            return false;
-        }
-        if (node.flags & ZONE_NODE_DNAME) {
-            return true;
+    if (!zone_node_get(walk->image, walk->ref, &node)) {
+        return;
+    }
+    name.len = node.name_len;
+    name.labels = node.labels;
+    memcpy(name.wire, node.name, node.name_len);
+    for (unsigned labels = walk->image->origin.labels;
+         labels < node.labels && !walk->covers.len; labels++) {
+        DnsName above = zone_name_ancestor(&name, labels);
+
+        if (zone_find_exact(&walk->view, above.wire, above.len, &up)) {
+            note_cover(walk, &up, &above);
         }
     }
-    return false;
 }
 
-void check_targets(ZoneImage *image, Places *places, Report *report,
-                   Progress *progress)
+static void *check_part(void *opaque)
 {
-    Walk walk = {
-        .image = image,
-        .view = { .layers = 1, .layer = { image } },
-        .places = places,
-        .report = report,
-        .has_dname = find_dname(image),
-    };
+    Walk *walk = opaque;
     ZoneNode node;
 
-    for (uint32_t ref = 1; ref; ref = zone_node_next(&node)) {
-        if (!zone_node_get(image, ref, &node)) {
-            return;
+    find_cover(walk);
+    for (uint32_t ref = walk->ref; ref != walk->end;
+         ref = zone_node_next(&node)) {
+        if (!zone_node_get(walk->image, ref, &node)) {
+            break;
         }
-        check_node(&walk, &node);
-        progress_add(progress, 1);
+        check_node(walk, &node);
+        progress_add(walk->progress, 1);
     }
+    return NULL;
+}
+
+/* The mark where part @number of @count begins; NULL: at the first node */
+static const PlaceMark *part_begins(const Places *places, unsigned number,
+                                    unsigned count)
+{
+    return number ? &places->mark[places->marks * number / count] : NULL;
+}
+
+int check_targets(ZoneImage *image, const Places *places, unsigned threads,
+                  Report *report, Progress *progress)
+{
+    unsigned count = threads < places->marks ? threads : places->marks;
+    Walk *walks = calloc(count, sizeof(*walks));
+
+    if (!walks) {
+        return -ENOMEM;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        const PlaceMark *mark = part_begins(places, i, count);
+
+        walks[i] = (Walk) {
+            .image = image,
+            .view = { .layers = 1, .layer = { image } },
+            .ref = mark ? mark->ref : 1,
+            .end = i + 1 == count ? 0 : part_begins(places, i + 1, count)->ref,
+            .progress = progress,
+            .has_dname = places->has_dname,
+        };
+        places_read(places, mark, &walks[i].places);
+        report_init(&walks[i].report, NULL, "", report->limit);
+    }
+    threads_run(check_part, walks, sizeof(*walks), count);
+    for (unsigned i = 0; i < count; i++) {
+        report_take(report, &walks[i].report);
+    }
+    free(walks);
+    return 0;
 }

@@ -10,11 +10,14 @@
 
 /**
  * check_targets: check the names within the zone, as named-checkzone -i local
- * @places: of all such records, in the order of the image; rewound
+ * @places: of all such records, in the order of the image; flushed
  *
- * Names outside the zone are not looked up, as that takes a resolver.
+ * Names outside the zone are not looked up, as that takes a resolver.  The
+ * messages are the same for any number of threads.
+ *
+ * Returns: 0 or -ENOMEM.
  */
-void check_targets(ZoneImage *image, Places *places, Report *report,
-                   Progress *progress);
+int check_targets(ZoneImage *image, const Places *places, unsigned threads,
+                  Report *report, Progress *progress);
 
 #endif /* DNSD_ZONE_CHECK_TARGETS_H */

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/threads.h"
 #include "dnsd/text/print.h"
 #include "dnsd/text/types.h"
 #include "dnsd/zone/load.h"
@@ -143,33 +144,15 @@ static int read_whole(Reader *reader, uint32_t *number)
     return note(reader, dns_master_read(&ops, reader, reader->options));
 }
 
-static int join_all(Reader *readers, pthread_t *threads, unsigned count)
+static int run_all(Reader *readers, unsigned count, void *(*run)(void *))
 {
-    int ret = readers[0].failed;
+    int ret = 0;
 
-    for (unsigned i = 1; i < count; i++) {
-        pthread_join(threads[i], NULL);
+    threads_run(run, readers, sizeof(*readers), count);
+    for (unsigned i = 0; i < count; i++) {
         ret = ret ? ret : readers[i].failed;
     }
     return ret;
-}
-
-/* The caller is one of the threads. */
-static int read_by_all(Reader *readers, unsigned count, Pieces *pieces)
-{
-    pthread_t threads[count];
-    unsigned started = 1;
-
-    for (unsigned i = 0; i < count; i++) {
-        readers[i].pieces = pieces;
-    }
-    while (started < count && !pthread_create(&threads[started], NULL,
-                                              read_pieces,
-                                              &readers[started])) {
-        started++;
-    }
-    read_pieces(&readers[0]);
-    return join_all(readers, threads, started);
 }
 
 /* Asked without opening it: who writes a pipe loses its reader by a close(). */
@@ -198,12 +181,13 @@ static int read_file(Reader *readers, const char *path, uint32_t *number)
 
     for (unsigned i = 0; i < load->threads; i++) {
         readers[i].options = &options;
+        readers[i].pieces = &pieces;
     }
     if (fd < 0) {
         return read_whole(&readers[0], number);
     }
     pieces_open(&pieces, &options, fd, *number);
-    ret = read_by_all(readers, load->threads, &pieces);
+    ret = run_all(readers, load->threads, read_pieces);
     *number = pieces.number;
     pieces_close(&pieces);
     if (ret != -E2BIG) {
@@ -228,14 +212,12 @@ uint64_t load_octets(const Load *load)
     return octets;
 }
 
-static int finish(Reader *readers, unsigned count)
+static void *finish_feed(void *opaque)
 {
-    int ret = 0;
+    Reader *reader = opaque;
 
-    for (unsigned i = 0; i < count && !ret; i++) {
-        ret = feed_finish(&readers[i].feed);
-    }
-    return ret;
+    reader->failed = feed_finish(&reader->feed);
+    return NULL;
 }
 
 int load_files(const Load *load)
@@ -253,7 +235,7 @@ int load_files(const Load *load)
     for (size_t i = 0; i < load->count && !ret; i++) {
         ret = read_file(readers, load->paths[i], &number);
     }
-    ret = ret ? ret : finish(readers, made);
+    ret = ret ? ret : run_all(readers, made, finish_feed);
     for (unsigned i = 0; i < made; i++) {
         feed_destroy(&readers[i].feed);
     }

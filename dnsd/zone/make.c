@@ -79,7 +79,7 @@ static int check_image(const Make *make, Places *places, Made *made)
 {
     ZoneFault fault;
     ZoneImage *image = zone_image_open(make->out->base, made->len, &fault);
-    int ret = image ? places_rewind(places) : -ENOMEM;
+    int ret = image ? places_flush(places) : -ENOMEM;
 
     if (image) {
         made->nodes = image->nodes;
@@ -89,19 +89,21 @@ static int check_image(const Make *make, Places *places, Made *made)
     }
     if (!ret) {
         progress_step(make->progress, image->nodes);
-        check_targets(image, places, make->report, make->progress);
+        ret = check_targets(image, places, make->threads, make->report,
+                            make->progress);
     }
     zone_image_free(image);
     return ret;
 }
 
-static int write_image(const Make *make, const Runs *runs, Places *places,
+static int write_image(const Make *make, Runs *runs, Places *places,
                        ZoneWriter *writer, Made *made)
 {
     const Build build = {
         .rules = &make->rules,
         .runs = runs,
         .writer = writer,
+        .out = make->out,
         .places = places,
         .report = make->report,
         .progress = make->progress,

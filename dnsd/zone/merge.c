@@ -11,12 +11,14 @@
 
 /* --- one run -------------------------------------------------------------- */
 
+/* Memory of a run that is merged is for the image, which grows meanwhile. */
 static void go_to_entry(Source *source)
 {
-    const Chunk *chunk = &source->run->chunk;
+    Chunk *chunk = &source->run->chunk;
 
     if (source->next == chunk->count) {
         source->bundle = NULL;
+        chunk_destroy(chunk);
         return;
     }
     source->bundle = chunk_bundle(chunk, source->next);
@@ -152,7 +154,7 @@ static size_t buffer_len(const Runs *runs)
            each > BUFFER_MAX ? BUFFER_MAX : each;
 }
 
-static int open_source(Merge *merge, const Run *run)
+static int open_source(Merge *merge, Run *run)
 {
     Source *source = &merge->source[merge->sources++];
     int ret;
@@ -171,7 +173,7 @@ static int open_source(Merge *merge, const Run *run)
     return ret;
 }
 
-int merge_init(Merge *merge, const Runs *runs)
+int merge_init(Merge *merge, Runs *runs)
 {
     size_t room = runs->count + 1;
 

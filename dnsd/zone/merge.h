@@ -6,7 +6,7 @@
 #include "dnsd/zone/runs.h"
 
 typedef struct Source {
-    const Run *run;
+    Run *run;
     const Bundle *bundle;       /* the next one; NULL: no more */
     uint64_t prefix;
     /* entry of the chunk; or offset in the buffer */
@@ -26,8 +26,14 @@ typedef struct Merge {
     bool begun;
 } Merge;
 
-/** merge_init: @runs are complete and must outlive it; 0 or a negative errno */
-int merge_init(Merge *merge, const Runs *runs);
+/**
+ * merge_init: begin at the first bundle
+ * @runs: complete, and must outlive it; of each, the memory is freed behind the
+ * last bundle
+ *
+ * Returns: 0 or a negative errno.
+ */
+int merge_init(Merge *merge, Runs *runs);
 
 void merge_destroy(Merge *merge);
 

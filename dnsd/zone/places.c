@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Places of records whose targets are looked up in the finished image */
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "dnsd/zone/places.h"
@@ -11,7 +12,7 @@ int places_open(Places *places, const char *dir)
     Spill spill;
     int ret = spill_open(&spill, dir);
 
-    places->file = NULL;
+    *places = (Places) { 0 };
     if (ret) {
         return ret;
     }
@@ -25,26 +26,56 @@ int places_open(Places *places, const char *dir)
 
 int places_add(Places *places, ZonePlace place)
 {
+    places->count++;
     return fwrite_unlocked(&place, sizeof(place), 1, places->file) == 1
            ? 0 : -errno;
 }
 
-int places_rewind(Places *places)
+int places_mark(Places *places, uint32_t ref)
 {
-    if (fflush(places->file) || fseek(places->file, 0, SEEK_SET)) {
-        return -errno;
+    if (places->marks == places->marks_room) {
+        size_t room = places->marks_room ? 2 * places->marks_room : 64;
+        PlaceMark *more = realloc(places->mark, room * sizeof(*more));
+
+        if (!more) {
+            return -ENOMEM;
+        }
+        places->mark = more;
+        places->marks_room = room;
     }
+    places->mark[places->marks++] = (PlaceMark) { places->count, ref };
     return 0;
 }
 
-ZonePlace places_next(Places *places)
+int places_flush(Places *places)
 {
-    ZonePlace place;
+    return fflush(places->file) ? -errno : 0;
+}
 
-    if (fread_unlocked(&place, sizeof(place), 1, places->file) != 1) {
-        place = (ZonePlace) { 0 };
+void places_read(const Places *places, const PlaceMark *mark,
+                 PlacesReader *reader)
+{
+    reader->fd = fileno(places->file);
+    reader->next = mark ? mark->number : 0;
+    reader->at = reader->held = 0;
+}
+
+static void refill(PlacesReader *reader)
+{
+    ssize_t len = pread(reader->fd, reader->place, sizeof(reader->place),
+                        reader->next * sizeof(ZonePlace));
+
+    reader->held = len < 0 ? 0 : len / sizeof(ZonePlace);
+    reader->next += reader->held;
+    reader->at = 0;
+}
+
+ZonePlace places_next(PlacesReader *reader)
+{
+    if (reader->at == reader->held) {
+        refill(reader);
     }
-    return place;
+    return reader->held ? reader->place[reader->at++] : (ZonePlace) { 0 };
 }
 
 void places_close(Places *places)
@@ -52,5 +83,6 @@ void places_close(Places *places)
     if (places->file) {
         fclose(places->file);
     }
-    places->file = NULL;
+    free(places->mark);
+    *places = (Places) { 0 };
 }

@@ -107,6 +107,22 @@ void report_at(Report *report, Severity severity, ZonePlace place,
     report_column(report, severity, place, 0, text);
 }
 
+void report_take(Report *report, Report *from)
+{
+    for (size_t i = 0; i < from->messages; i++) {
+        const Message *m = &from->message[i];
+
+        report_column(report, m->severity, m->place, m->column, m->text);
+        from->count[m->severity]--;
+    }
+    pthread_mutex_lock(&report->lock);
+    for (Severity severity = 0; severity < SEVERITIES; severity++) {
+        report->count[severity] += from->count[severity];
+    }
+    pthread_mutex_unlock(&report->lock);
+    report_destroy(from);
+}
+
 static uint64_t errors_of(Report *report)
 {
     uint64_t errors;

@@ -64,6 +64,14 @@ void report_at(Report *report, Severity severity, ZonePlace place,
 void report_column(Report *report, Severity severity, ZonePlace place,
                    uint32_t column, const char *text);
 
+/**
+ * report_take: move the messages of @from behind those of @report
+ *
+ * The result is that of reporting all of them here, in this order.  Their files
+ * are those of @report.
+ */
+void report_take(Report *report, Report *from);
+
 /** report_show: show the messages since the last call */
 void report_show(Report *report);
 

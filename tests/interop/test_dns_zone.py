@@ -375,6 +375,91 @@ def test_little_memory_gives_the_same_zone(tmp_path: Path) -> None:
     assert names(tmp_path) == ["0.vzi", "1.vzi", "net.zone"]
 
 
+def _nasty(folder: Path) -> Path:
+    """A zone of several pieces and parts, with all that carries over from a line to later ones.
+
+    Delegations and a DNAME have more names below them than a thread's part of the image.
+    """
+    included = folder / "included.zone"
+    included.write_text("$TTL 77\n@ TXT inside\n  NS nowhere\n$ORIGIN deep\nx A 192.0.2.7\n")
+    lines = [HEAD, "cut NS ns.cut\n", "hidden DNAME elsewhere.test.\n"]
+    for i in range(24_000):
+        kind = i % 12
+        if kind == 0:
+            lines.append(f"$ORIGIN o{i % 7}.example.\n$TTL {300 + i % 3}\n")
+        elif kind == 1:
+            lines.append(f"$INCLUDE {included} inc{i}.example.\n")
+        elif kind == 2:
+            lines.append(f"$GENERATE 1-3 gen{i}-$ A 192.0.2.$\n")
+        lines.append(f'n{i} (\n  600 ; )\n  TXT "( ; $TTL 9" ) ; (\n')
+        lines.append(f"\tMX {i % 9} n{i + 1}\n\t\tNS n{i}\\.x.cut.example.\n  NS ns.sub{i}\n")
+        lines.append(f"h{i}.cut.example. AAAA 2001:db8::{i:x}\n  NS g.h{i}.cut.example.\n")
+        lines.append(f"h{i}.hidden.example. SRV 1 1 1 none{i}\n*.w{i} MX 1 o.example.\n")
+        lines.append(f"{'p' * 50}{i} A 192.0.2.3\n")
+    text = folder / "nasty.zone"
+    text.write_text("".join(lines))
+    return text
+
+
+def _nodes(image: Path) -> bytes:
+    """What does not depend on the random key of an image."""
+    data = image.read_bytes()
+    spans = [struct.unpack_from("<QQ", data, 352 + section * 24) for section in (0, 2, 3)]
+    return b"".join(data[offset : offset + length] for offset, length in spans)
+
+
+def test_threads_do_not_change_the_image_or_the_messages(tmp_path: Path) -> None:
+    """One thread reads, checks and links; or several do, each a part."""
+    text = _nasty(tmp_path)
+    told, made = set(), set()
+    for threads in (1, 2, 5):
+        image = tmp_path / f"{threads}.vzi"
+        done = zones.zone(
+            *("compile", "example.", text, "-o", image, "--threads", str(threads)),
+            *("--messages", "1000000"),
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        assert zones.zone("check", image).returncode == 0
+        told.add(done.stderr)
+        made.add(_nodes(image))
+    assert len(told) == len(made) == 1
+    for fault in ("cannot be reached", "has no address", "below another delegation"):
+        assert fault in told.copy().pop(), fault
+
+
+def test_threads_do_not_change_the_errors(tmp_path: Path) -> None:
+    """Errors of the text are in every piece; those that are too many are not shown."""
+    text = _nasty(tmp_path)
+    with text.open("a") as more:
+        more.write("bad A 1.2.3\n( never closed\n")
+    told = set()
+    for threads in (1, 2, 5):
+        done = zones.zone(
+            *("compile", "example.", text, "-o", tmp_path / "no.vzi"),
+            *("--threads", str(threads), "--messages", "1000000"),
+        )
+        assert done.returncode == 1
+        told.add(done.stderr)
+    assert len(told) == 1
+    assert "error: 1.2.3 is no IPv4 address" in told.pop()
+
+
+def test_few_messages_are_the_first(tmp_path: Path) -> None:
+    """Of the faults that are found in the image, those of the first names are shown."""
+    lines = [f"n{i:06} NS none{i}.n{i:06}\n" for i in range(60_000)]
+    text = tmp_path / "zone"
+    text.write_text(HEAD + "".join(lines))
+    told = {
+        zones.zone("compile", "example.", text, "-o", tmp_path / "x.vzi", "--threads", n).stderr
+        for n in ("1", "4")
+    }
+    assert len(told) == 1
+    first = told.pop().splitlines()
+    assert "none0.n000000" in first[0]
+    assert "none99.n000099" in first[99]
+    assert first[100].startswith("example.: 59900 more warnings")
+
+
 def test_killed_compile_leaves_old_or_new(tmp_path: Path) -> None:
     """kill -9 at random: the image is whole and one of the two, and nothing else is left."""
     dice = random.Random(31)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The last steps of writing an image: indexes, targets, checksums */
 #include <errno.h>
-#include <pthread.h>
 
+#include "base/threads.h"
 #include "net/dns/zone/find.h"
 #include "net/dns/zone/index.h"
 #include "net/dns/zone/write-internal.h"
@@ -10,7 +10,7 @@
 #include "net/dns/zone/write.h"
 
 #define SEEDS_MAX       2
-#define THREADS_MAX     64
+#define SETTLED_AT_ONCE (8u << 20)
 
 /* --- indexes, checksums, header ------------------------------------------- */
 
@@ -42,17 +42,32 @@ static ZoneNodes nodes_of(const ZoneWriter *w)
     };
 }
 
+static void hash_again(ZoneWriter *w)
+{
+    const uint8_t *nodes = section_at(w, ZONE_NODES);
+
+    for (uint64_t i = 0; i < w->nodes; i++) {
+        uint32_t ref = w->names[i].ref;
+
+        w->names[i] = zone_hashed(w->about.seed, nodes +
+                                  ((uint64_t)(ref - 1) << ZONE_REF_SHIFT),
+                                  ref);
+    }
+}
+
 /* Try another seed first.  If that fails, more buckets help. */
 static int fill_hash(ZoneWriter *w)
 {
-    ZoneNodes nodes = nodes_of(w);
     uint8_t *hash = section_at(w, ZONE_HASH);
     int ret = -ENOSPC;
 
     for (unsigned try = 0; ret && try < SEEDS_MAX; try++) {
         memset(hash, 0, w->section[ZONE_HASH].len);
-        w->about.seed += try;
-        ret = zone_hash_fill(&nodes, w->about.seed, hash, w->buckets);
+        if (try) {
+            w->about.seed += try;
+            hash_again(w);
+        }
+        ret = zone_hash_fill(w->names, w->nodes, hash, w->buckets);
     }
     return ret;
 }
@@ -90,7 +105,7 @@ static int make_indexes(ZoneWriter *w)
         return ret;
     }
     nodes = nodes_of(w);
-    zone_order_fill(&nodes, section_at(w, ZONE_ORDER));
+    zone_order_fill(w->names, w->nodes, section_at(w, ZONE_ORDER));
     if (hashed) {
         zone_nsec3_fill(&nodes, section_at(w, ZONE_NSEC3));
     }
@@ -133,15 +148,46 @@ static void put_header(const ZoneWriter *w)
     put_le32(h + ZONE_H_CHECKSUM, packet_crc32c(0, h, ZONE_PAGE));
 }
 
+/* The pages that one thread sums up */
+typedef struct Pages {
+    const ZoneWriter *w;
+    uint64_t first;
+    uint64_t end;               /* the first page behind them */
+} Pages;
+
+static void *sum_pages(void *opaque)
+{
+    const Pages *pages = opaque;
+    uint8_t *sum = section_at(pages->w, ZONE_SUMS);
+
+    for (uint64_t page = pages->first; page < pages->end; page++) {
+        put_le32(sum + (page - 1) * sizeof(uint32_t),
+                 packet_crc32c(0, pages->w->out->base + page * ZONE_PAGE,
+                               ZONE_PAGE));
+    }
+    return NULL;
+}
+
+static unsigned threads_for(const ZoneWriter *w, uint64_t work)
+{
+    uint64_t threads = w->about.threads ? w->about.threads : 1;
+
+    threads = threads > work ? work : threads;
+    return threads > THREADS_MAX ? THREADS_MAX : threads;
+}
+
 static void put_sums(const ZoneWriter *w)
 {
-    uint8_t *sum = section_at(w, ZONE_SUMS);
+    uint64_t count = w->section[ZONE_SUMS].offset / ZONE_PAGE - 1;
+    unsigned threads = threads_for(w, count);
+    Pages parts[THREADS_MAX];
 
-    for (uint64_t at = ZONE_PAGE; at < w->section[ZONE_SUMS].offset;
-         at += ZONE_PAGE) {
-        put_le32(sum, packet_crc32c(0, w->out->base + at, ZONE_PAGE));
-        sum += sizeof(uint32_t);
+    for (unsigned i = 0; i < threads; i++) {
+        parts[i] = (Pages) {
+            w, 1 + count * i / threads, 1 + count * (i + 1) / threads,
+        };
     }
+    threads_run(sum_pages, parts, sizeof(*parts), threads);
 }
 
 /* --- names that records refer to ------------------------------------------ */
@@ -179,9 +225,29 @@ typedef struct Part {
     uint32_t end;               /* of the first node behind the part; 0: none */
 } Part;
 
+static uint64_t offset_of(const ZoneWriter *w, uint32_t ref)
+{
+    return ref ? ZONE_PAGE + ((uint64_t)(ref - 1) << ZONE_REF_SHIFT)
+               : w->section[ZONE_HASH].offset;
+}
+
+/* Whole pages of nodes from @from on; returns the end of these. */
+static uint64_t settle(const ZoneWriter *w, uint64_t from, uint64_t end)
+{
+    ZoneOut *out = w->out;
+
+    from = zone_align_up(from, ZONE_PAGE);
+    end &= ~(uint64_t)(ZONE_PAGE - 1);
+    if (out->settled && end > from) {
+        out->settled(out, from, end - from);
+    }
+    return end;
+}
+
 static void *link_part(void *opaque)
 {
     const Part *part = opaque;
+    uint64_t settled = offset_of(part->w, part->ref);
     ZoneCursor cursor;
     ZoneRrset rrset;
     ZoneNode node;
@@ -191,11 +257,15 @@ static void *link_part(void *opaque)
         if (!zone_node_get(part->view->layer[0], ref, &node)) {
             break;
         }
+        if (offset_of(part->w, ref) > settled + SETTLED_AT_ONCE) {
+            settled = settle(part->w, settled, offset_of(part->w, ref));
+        }
         zone_rrset_first(&node, &cursor);
         while (zone_rrset_next(&cursor, &rrset)) {
             link_rrset(part->w, part->view, &node, &rrset);
         }
     }
+    settle(part->w, settled, offset_of(part->w, part->end));
     return NULL;
 }
 
@@ -212,36 +282,22 @@ static uint32_t part_begins(const ZoneWriter *w, unsigned number,
 
 /*
  * Each thread writes only to its own nodes, and there only to octets that no
- * other thread reads.  If no thread can be created, the caller does that part.
+ * other thread reads.
  */
 static void link_parts(ZoneWriter *w, const ZoneView *view, unsigned count)
 {
     Part parts[THREADS_MAX];
-    pthread_t threads[THREADS_MAX];
-    bool runs[THREADS_MAX] = { false };
 
     for (unsigned i = 0; i < count; i++) {
         parts[i] = (Part) {
             w, view, part_begins(w, i, count), part_begins(w, i + 1, count),
         };
-        runs[i] = i && !pthread_create(&threads[i], NULL, link_part,
-                                       &parts[i]);
     }
-    for (unsigned i = 0; i < count; i++) {
-        if (!runs[i]) {
-            link_part(&parts[i]);
-        }
-    }
-    for (unsigned i = 0; i < count; i++) {
-        if (runs[i]) {
-            pthread_join(threads[i], NULL);
-        }
-    }
+    threads_run(link_part, parts, sizeof(*parts), count);
 }
 
 static int link_targets(ZoneWriter *w)
 {
-    unsigned threads = w->about.threads ? w->about.threads : 1;
     uint64_t entries = w->section[ZONE_ORDER].len / sizeof(uint32_t);
     ZoneFault fault;
     ZoneImage *image = zone_image_open(w->out->base, w->end, &fault);
@@ -251,10 +307,7 @@ static int link_targets(ZoneWriter *w)
         return -ENOMEM;
     }
     zone_image_trust(image);
-    threads = threads > THREADS_MAX ? THREADS_MAX : threads;
-    if (entries) {
-        link_parts(w, &view, threads < entries ? threads : entries);
-    }
+    link_parts(w, &view, threads_for(w, entries));
     zone_image_free(image);
     return 0;
 }

@@ -34,6 +34,15 @@ static const uint8_t *step(Walk *walk, uint32_t *ref)
     return node;
 }
 
+ZoneHashed zone_hashed(uint64_t seed, const uint8_t *node, uint32_t ref)
+{
+    const uint64_t key[2] = { seed, seed << 32 | seed >> 32 };
+    uint64_t value = zone_name_hash(key, node + ZONE_N_NAME,
+                                    node[ZONE_N_NAME_LEN]);
+
+    return (ZoneHashed) { value >> 32, ref, value };
+}
+
 uint32_t zone_hash_buckets(uint64_t nodes)
 {
     return nodes / FULL_OF_TEN + 1;
@@ -53,19 +62,19 @@ static bool put_into(uint8_t *bucket, uint32_t ref, uint16_t tag)
     return false;
 }
 
-static uint64_t bucket_of(uint64_t value, uint32_t buckets)
+static uint64_t bucket_of(const ZoneHashed *name, uint32_t buckets)
 {
-    return (value >> 32) * buckets >> 32;
+    return (uint64_t)name->high * buckets >> 32;
 }
 
-static bool put(uint8_t *hash, uint32_t buckets, uint64_t value, uint32_t ref)
+static bool put(uint8_t *hash, uint32_t buckets, const ZoneHashed *name)
 {
-    uint64_t at = bucket_of(value, buckets);
+    uint64_t at = bucket_of(name, buckets);
 
     for (unsigned far = 0; far <= ZONE_B_REACH; far++) {
         uint8_t *bucket = hash + at * ZONE_B_SIZE;
 
-        if (put_into(bucket, ref, value)) {
+        if (put_into(bucket, name->ref, name->tag)) {
             return true;
         }
         put_le16(bucket + ZONE_B_SPILLS, 1);
@@ -74,49 +83,26 @@ static bool put(uint8_t *hash, uint32_t buckets, uint64_t value, uint32_t ref)
     return false;
 }
 
-int zone_hash_fill(const ZoneNodes *nodes, uint64_t seed, uint8_t *hash,
+int zone_hash_fill(const ZoneHashed *names, uint64_t count, uint8_t *hash,
                    uint32_t buckets)
 {
-    const uint64_t key[2] = { seed, seed << 32 | seed >> 32 };
-    Walk walk = { nodes, 0 };
-    struct {
-        uint64_t value;
-        uint32_t ref;
-    } ahead[AHEAD];
-    unsigned count;
-
-    do {
-        const uint8_t *node;
-
-        for (count = 0; count < AHEAD &&
-             (node = step(&walk, &ahead[count].ref)); count++) {
-            uint64_t value = zone_name_hash(key, node + ZONE_N_NAME,
-                                            node[ZONE_N_NAME_LEN]);
-
-            ahead[count].value = value;
-            __builtin_prefetch(hash + bucket_of(value, buckets) * ZONE_B_SIZE,
-                               1);
+    for (uint64_t i = 0; i < count; i++) {
+        if (i + AHEAD < count) {
+            __builtin_prefetch(hash + bucket_of(&names[i + AHEAD], buckets) *
+                               ZONE_B_SIZE, 1);
         }
-        for (unsigned i = 0; i < count; i++) {
-            if (!put(hash, buckets, ahead[i].value, ahead[i].ref)) {
-                return -ENOSPC;
-            }
+        if (!put(hash, buckets, &names[i])) {
+            return -ENOSPC;
         }
-    } while (count == AHEAD);
+    }
     return 0;
 }
 
-void zone_order_fill(const ZoneNodes *nodes, uint8_t *order)
+void zone_order_fill(const ZoneHashed *names, uint64_t count, uint8_t *order)
 {
-    Walk walk = { nodes, 0 };
-    uint64_t number = 0;
-    uint32_t ref;
-
-    while (step(&walk, &ref)) {
-        if (number++ % ZONE_ORDER_EVERY == 0) {
-            put_le32(order, ref);
-            order += REF_LEN;
-        }
+    for (uint64_t i = 0; i < count; i += ZONE_ORDER_EVERY) {
+        put_le32(order, names[i].ref);
+        order += REF_LEN;
     }
 }
 

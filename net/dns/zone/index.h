@@ -13,22 +13,31 @@ typedef struct ZoneNodes {
     uint64_t count;
 } ZoneNodes;
 
+/* A node and the hash of its name, in the order of the nodes */
+typedef struct ZoneHashed {
+    uint32_t high;              /* of the hash: chooses the bucket */
+    uint32_t ref;
+    uint16_t tag;
+} ZoneHashed;
+
+/** zone_hashed: hash the name of a node with @seed, ZONE_H_SEED */
+ZoneHashed zone_hashed(uint64_t seed, const uint8_t *node, uint32_t ref);
+
 /** zone_hash_buckets: the number that suffices for most keys; at least 1 */
 uint32_t zone_hash_buckets(uint64_t nodes);
 
 /**
  * zone_hash_fill: put every node into a bucket
- * @seed: of the hash, ZONE_H_SEED
  * @hash: ZONE_B_SIZE * @buckets octets of zeros
  *
  * Returns: 0; or -ENOSPC if a node would be further than ZONE_B_REACH from its
  * bucket.  Then try another seed, or more buckets.
  */
-int zone_hash_fill(const ZoneNodes *nodes, uint64_t seed, uint8_t *hash,
+int zone_hash_fill(const ZoneHashed *names, uint64_t count, uint8_t *hash,
                    uint32_t buckets);
 
 /** zone_order_fill: write the reference of every ZONE_ORDER_EVERY-th node */
-void zone_order_fill(const ZoneNodes *nodes, uint8_t *order);
+void zone_order_fill(const ZoneHashed *names, uint64_t count, uint8_t *order);
 
 /**
  * zone_nsec3_fill: write the references of nodes with NSEC3 records

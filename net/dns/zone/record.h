@@ -34,6 +34,11 @@ typedef struct ZoneOut {
      * may move.  Returns 0; or a negative errno, and nothing has changed.
      */
     int (*grow)(struct ZoneOut *out, uint64_t room);
+    /*
+     * Octets that will not change, so that they can go to the disk meanwhile;
+     * several threads call it.  NULL: nobody wants to know.
+     */
+    void (*settled)(struct ZoneOut *out, uint64_t offset, uint64_t len);
 } ZoneOut;
 
 #endif /* NET_DNS_ZONE_RECORD_H */

@@ -4,6 +4,7 @@
 #define NET_DNS_ZONE_WRITE_INTERNAL_H
 
 #include "net/dns/zone/image.h"
+#include "net/dns/zone/index.h"
 #include "net/dns/zone/record.h"
 
 typedef struct ZoneWriter ZoneWriter;
@@ -13,6 +14,8 @@ struct ZoneWriter {
     ZoneOut *out;
     uint64_t end;               /* in the file, of the octets written */
     uint64_t nodes;
+    ZoneHashed *names;          /* of all nodes */
+    uint64_t names_room;
     uint64_t rrsets;
     uint64_t records;
     uint32_t flags;

@@ -6,10 +6,10 @@
  *
  * Nodes are appended as they come.  The writer only keeps the positions of the
  * ancestors of the last node: if a child is a wildcard, its parent is updated
- * at once.  So writing a zone takes the memory of its file, and the file may be
- * mapped.
+ * at once.  So writing a zone takes the memory of its file, which may be mapped,
+ * and of the hashes of its names.
  *
- * At the end a walk over the nodes makes the hash and the order.  After that
+ * At the end these hashes make the hash and the order.  After that
  * the image can be read like any other, and the names that records refer to are
  * looked up in it (ZoneTarget).  The checksums come last.
  */
@@ -45,6 +45,33 @@ void zone_writer_wildcard(ZoneWriter *w)
     node_at(w, w->ref[w->last.labels])[ZONE_N_FLAGS] |= ZONE_NODE_WILDCARD;
 }
 
+uint64_t zone_writer_end(const ZoneWriter *w)
+{
+    return w->end;
+}
+
+uint32_t zone_writer_next(const ZoneWriter *w)
+{
+    return ((w->end - ZONE_PAGE) >> ZONE_REF_SHIFT) + 1;
+}
+
+static int room_for_name(ZoneWriter *w)
+{
+    uint64_t room = w->names_room ? 2 * w->names_room : 64;
+    ZoneHashed *more;
+
+    if (w->nodes < w->names_room) {
+        return 0;
+    }
+    more = realloc(w->names, room * sizeof(*more));
+    if (!more) {
+        return -ENOMEM;
+    }
+    w->names = more;
+    w->names_room = room;
+    return 0;
+}
+
 /* Write the head of a node; zone_end_node() writes its length. */
 static int begin_node(ZoneWriter *w, const DnsName *owner)
 {
@@ -56,16 +83,18 @@ static int begin_node(ZoneWriter *w, const DnsName *owner)
         return -EFBIG;
     }
     ret = zone_writer_room(w, ZONE_N_NAME + DNS_NAME_MAX + ZONE_NODE_ALIGN);
+    ret = ret ? ret : room_for_name(w);
     if (ret) {
         return ret;
     }
     w->last = *owner;
-    w->ref[owner->labels] = (offset >> ZONE_REF_SHIFT) + 1;
+    w->ref[owner->labels] = zone_writer_next(w);
     w->labels_max = below > w->labels_max ? below : w->labels_max;
-    w->nodes++;
     zone_writer_here(w)[ZONE_N_NAME_LEN] = owner->len;
     zone_writer_here(w)[ZONE_N_LABELS] = owner->labels;
     memcpy(zone_writer_here(w) + ZONE_N_NAME, owner->wire, owner->len);
+    w->names[w->nodes++] = zone_hashed(w->about.seed, zone_writer_here(w),
+                                       w->ref[owner->labels]);
     w->end = zone_align_up(w->end + ZONE_N_NAME + owner->len, ZONE_RRSET_ALIGN);
     tell_parent(w, owner);
     return 0;
@@ -268,5 +297,8 @@ ZoneWriter *zone_writer_new(const ZoneAbout *about, ZoneOut *out)
 
 void zone_writer_free(ZoneWriter *w)
 {
+    if (w) {
+        free(w->names);
+    }
     free(w);
 }

@@ -31,6 +31,12 @@ void zone_writer_free(ZoneWriter *writer);
 int zone_writer_node(ZoneWriter *writer, const DnsName *owner,
                      const ZoneRecord *records, size_t count);
 
+/** zone_writer_next: the reference that the next node gets */
+uint32_t zone_writer_next(const ZoneWriter *writer);
+
+/** zone_writer_end: the octets of the image that are written */
+uint64_t zone_writer_end(const ZoneWriter *writer);
+
 /**
  * zone_writer_wildcard: note that the last node has a child "*"
  *

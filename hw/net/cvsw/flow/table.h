@@ -86,12 +86,12 @@ typedef enum CvswFlowFault {
 typedef struct CvswEntry {
     CvswMatch match;
     uint16_t priority;
-    uint64_t cookie;
     uint16_t idle_timeout, hard_timeout;
-    unsigned flags;             /* from the command that added it */
+    uint8_t flags;              /* from the command that added it */
+    uint8_t actions_len;
+    uint64_t cookie;
     uint64_t made_ms, used_ms;  /* on the table's clock */
     uint64_t packets, octets;
-    unsigned actions_len;
     CvswAction *actions;
 } CvswEntry;
 

@@ -33,13 +33,12 @@ int vmrpc_budget_socket(VmrpcServer *srv, const struct sockaddr_storage *dest)
     } else {
         return 0;
     }
-    vmrpc_refused_by_limit(&srv->reach, dest, reason,
+    vmrpc_refused_by_limit(&srv->reach, dest, EMFILE, reason,
                            &srv->counters.sockets_refused_limit);
     return -EMFILE;
 }
 
-/* Does connect() begin a connection, or ask for the state of one? */
-static bool begins(const VmrpcSock *s)
+bool vmrpc_budget_begins(const VmrpcSock *s)
 {
     struct tcp_info info = { };
     socklen_t len = sizeof(info);
@@ -54,7 +53,7 @@ int vmrpc_budget_attempt(VmrpcServer *srv, const struct sockaddr_storage *dest)
     if (vmrpc_limits_connection(&srv->reach.limits, now_us())) {
         return 0;
     }
-    vmrpc_refused_by_limit(&srv->reach, dest, "limit-connections",
+    vmrpc_refused_by_limit(&srv->reach, dest, ENOBUFS, "limit-connections",
                            &srv->counters.connections_refused_limit);
     return -ENOBUFS;
 }
@@ -63,7 +62,7 @@ int vmrpc_budget_connection(VmrpcServer *srv, const VmrpcSock *s,
                             const struct sockaddr_storage *dest)
 {
     if (!srv->reach.limits.config.connections.per_s || s->type != SOCK_STREAM ||
-        !begins(s)) {
+        !vmrpc_budget_begins(s)) {
         return 0;
     }
     return vmrpc_budget_attempt(srv, dest);
@@ -71,7 +70,8 @@ int vmrpc_budget_connection(VmrpcServer *srv, const VmrpcSock *s,
 
 int vmrpc_budget_query(VmrpcServer *srv, const char *name)
 {
-    VmrpcRefusal refusal = { .name = name, .reason = "limit-dns" };
+    VmrpcRefusal refusal = { .error = EBUSY, .name = name,
+                             .reason = "limit-dns" };
 
     if (vmrpc_limits_dns(&srv->reach.limits, now_us())) {
         return 0;
@@ -132,7 +132,7 @@ static VMRPC_LOCKED int reserve(VmrpcServer *srv,
         return 0;
     }
     vmrpc_budget_release(srv, buffers);
-    vmrpc_refused_by_limit(&srv->reach, dest, "limit-buffers",
+    vmrpc_refused_by_limit(&srv->reach, dest, ENOBUFS, "limit-buffers",
                            &srv->counters.buffers_refused_limit);
     return -ENOBUFS;
 }

@@ -20,6 +20,9 @@ VMRPC_LOCKED int vmrpc_budget_socket(VmrpcServer *srv,
 VMRPC_LOCKED int vmrpc_budget_connection(VmrpcServer *srv, const VmrpcSock *s,
                                          const struct sockaddr_storage *dest);
 
+/* Does connect() begin a connection, or ask for the state of one? */
+bool vmrpc_budget_begins(const VmrpcSock *s);
+
 /* May there be one more attempt at a connection?  Returns 0 or -ENOBUFS. */
 int vmrpc_budget_attempt(VmrpcServer *srv, const struct sockaddr_storage *dest);
 

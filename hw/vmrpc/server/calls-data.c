@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "hw/vmrpc/reach/inet6.h"
-#include "hw/vmrpc/reach/judge.h"
 #include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/server/bind.h"
+#include "hw/vmrpc/server/evidence.h"
 #include "hw/vmrpc/server/first-bytes.h"
 #include "hw/vmrpc/server/gateway.h"
 #include "hw/vmrpc/server/groups.h"
@@ -129,7 +129,7 @@ static VMRPC_LOCKED int send_destination(VmrpcServer *srv, VmrpcSock *s,
                vmrpc_own_address(&srv->reach, 0, ss) < 0
                ? 0 : -EDESTADDRREQ;
     }
-    len = vmrpc_dest_to_host(&srv->reach, &peer, s->proto, ss);
+    len = vmrpc_evidence_dest(srv, s, &peer, ss, NULL);
     if (len < 0) {
         return len;
     }
@@ -252,6 +252,9 @@ static VMRPC_LOCKED ssize_t send_host(VmrpcServer *srv, VmrpcSock *s,
         return n;
     }
     n = send_destination(srv, s, call, &msg, &ss);
+    if (n == 0) {
+        n = vmrpc_evidence_send(srv, s, msg.msg_name);
+    }
     if (n < 0) {
         return n;
     }

@@ -12,6 +12,7 @@
 #include "hw/vmrpc/reach/policy-hits.h"
 #include "hw/vmrpc/reach/policy-parse.h"
 #include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/evidence.h"
 #include "hw/vmrpc/server/files.h"
 #include "hw/vmrpc/server/groups.h"
 #include "hw/vmrpc/server/resolver.h"
@@ -62,6 +63,7 @@ bool vmrpc_policy_file_init(VmrpcServer *srv, GError **errp)
         vmrpc_limits_init(&srv->reach.limits,
                           vmrpc_policy_limits(srv->reach.policy),
                           g_get_monotonic_time());
+        vmrpc_evidence_policy(srv, NULL);
     }
     return srv->reach.policy;
 }
@@ -120,8 +122,10 @@ static bool reload(VmrpcServer *srv, WatchedFile *file, GError **errp)
         vmrpc_resolver_forget(srv);
         vmrpc_change_limits(srv, vmrpc_policy_limits(policy));
         srv->counters.policy_reloads++;
+        vmrpc_evidence_policy(srv, NULL);
     } else {
         srv->counters.policy_errors++;
+        vmrpc_evidence_policy(srv, (*errp)->message);
     }
     vmrpc_unlock(srv);
     vmrpc_policy_free(old);

@@ -18,6 +18,7 @@
 
 #include "vmmnet/vmrpc.h"
 #include "hw/vmrpc/alg/alg.h"
+#include "hw/vmrpc/audit/log.h"
 #include "hw/vmrpc/reach/reach.h"
 #include "hw/vmrpc/server/lock.h"
 #include "hw/vmrpc/wire/mapped.h"
@@ -54,6 +55,8 @@ typedef struct VmrpcServerConfig {
     bool happy_eyeballs;        /* connect() may try a name's other addresses */
     const char *policy_file;    /* NULL: built-in refusals only */
     uint32_t max_sockets;       /* 1 .. VMRPC_SOCKETS_MAX */
+    /* the caller's, for longer than the server; NULL: no audit log */
+    VmrpcAudit *audit;
 } VmrpcServerConfig;
 
 /* What stands behind a socket of the guest. */
@@ -259,6 +262,12 @@ void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer);
  * wrong, or there is none.  Any thread may call it; it reads a file.
  */
 VMRPC_UNLOCKED bool vmrpc_server_reload_policy(VmrpcServer *srv, GError **errp);
+
+/*
+ * The audit log takes lines again after vmrpc_audit_admits() said no: calls
+ * that wait go on.  Any thread may call it.
+ */
+VMRPC_UNLOCKED void vmrpc_server_audit_has_room(VmrpcServer *srv);
 
 /* The address map, which stays the server's; NULL without translation. */
 VmrpcAddrMap *vmrpc_server_addrmap(VmrpcServer *srv);

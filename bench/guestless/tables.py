@@ -72,7 +72,8 @@ def _at_switches(values: Values) -> Iterator[Comparison]:
 
 
 def _switch_rows(values: Values) -> Iterator[list[str]]:
-    names = {switched.BRIDGE: "kernel", switched.CVSW: "CVSW", switched.OVS: "Open vSwitch"}
+    ovs = f"Open vSwitch {switched.ovs_version()}"
+    names = {switched.BRIDGE: "kernel", switched.CVSW: "CVSW", switched.OVS: ovs}
     yield ["to a frame", "by", *(load.title for load in switched.LOADS)]
     for case, switches in switched.CASES.items():
         for switch in switches:
@@ -119,12 +120,7 @@ def _goals(values: Values) -> Iterator[Goal]:
 
 def publish(loads: Sequence[Load], values: Values, rounds: int, output: File) -> None:
     """Print all tables, and write the JSON and the page."""
-    packages = [
-        package
-        for package, kind in (("passt", PASST), ("openvswitch-switch", switched.OVS))
-        if any(path.startswith(kind) for _, path in values)
-    ]
-    about = f"{'1 round' if rounds == 1 else f'{rounds} rounds'}; {conditions.machine(*packages)}"
+    about = f"{'1 round' if rounds == 1 else f'{rounds} rounds'}; {conditions.machine()}"
     sockets, frames = (list(of(loads, values)) for of in (_sockets, _frames))
     switches = list(_at_switches(values))
     goals = [row for goal in _goals(values) if (row := goal.row())]

@@ -53,15 +53,7 @@ _BESIDE = (
         "libvirt-daemon-driver-secret",
         "pdns-backend-bind",
     ),
-    *(
-        "ipxe-qemu",
-        "libcares2",
-        "libslirp0",
-        "qemu-system-data",
-        "seabios",
-        "libunbound8",
-        "libyaml-0-2",
-    ),
+    *("ipxe-qemu", "libslirp0", "qemu-system-data", "seabios", "libunbound8", "libyaml-0-2"),
     *(
         "iproute2",
         "mount",

@@ -169,8 +169,10 @@ static int go_to(World *w, struct in_addr guest, int proto)
     struct sockaddr_in sin = { .sin_family = AF_INET, .sin_addr = guest,
                                .sin_port = htons(80) };
     struct sockaddr_storage host;
-    int ret = vmrpc_dest_to_host(&w->reach, &sin, proto, &host);
+    VmrpcPass pass = { };
+    int ret = vmrpc_dest_to_host(&w->reach, &sin, proto, &host, &pass);
 
+    vmrpc_terms_unref(pass.terms);
     return MIN(ret, 0);
 }
 
@@ -386,7 +388,7 @@ static void test_limit_report(void)
     init(&w, true);
     note(&w, "www.example.org", SERVER6, NULL);
     memcpy(&dest, &sin6, sizeof(sin6));
-    vmrpc_refused_by_limit(&w.reach, &dest, EMFILE, "limit-test", &counter);
+    vmrpc_refused_by_limit(&w.reach, &dest, "limit-test", &counter);
     g_assert_cmpuint(counter, ==, 1);
     g_assert_cmpstr(w.refused, ==, SERVER6 " 443 www.example.org limit-test 0");
     vmrpc_reach_destroy(&w.reach);
@@ -499,23 +501,28 @@ static void test_candidates(void)
     World w;
 
     init(&w, true);
-    g_assert_cmpuint(vmrpc_dest_candidates(&w.reach, &named, found, 4), ==, 1);
+    g_assert_cmpuint(vmrpc_dest_candidates(&w.reach, &named, found, 4,
+                                           NULL), ==, 1);
     note(&w, "both.example.org", SERVER6, OTHER6);
-    g_assert_cmpuint(vmrpc_dest_candidates(&w.reach, &named, found, 4), ==, 2);
+    g_assert_cmpuint(vmrpc_dest_candidates(&w.reach, &named, found, 4,
+                                           NULL), ==, 2);
     g_assert_cmpmem(&found[0].addr6, 16, &named.sin6_addr, 16);
     g_assert_cmpmem(&found[1].addr6, 16, &other, 16);
     g_assert_cmpint(found[1].port, ==, htons(80));
     g_assert_false(found[1].synthesized);
 
     use_policy(&w, "deny " OTHER6 "\n");
-    g_assert_false(vmrpc_candidate_is_allowed(&w.reach, &found[1], NULL));
-    g_assert_cmpuint(vmrpc_dest_candidates(&w.reach, &named, found, 4), ==, 1);
+    g_assert_false(vmrpc_candidate_is_allowed(&w.reach, &found[1], NULL,
+                                              NULL));
+    g_assert_cmpuint(vmrpc_dest_candidates(&w.reach, &named, found, 4,
+                                           NULL), ==, 1);
     g_assert_cmpuint(w.reach.counters.refused_policy, ==, 0);
 
     /* Another name has only the first of the addresses. */
     use_policy(&w, "");
     note(&w, "one.example.org", SERVER6, NULL);
-    g_assert_cmpuint(vmrpc_dest_candidates(&w.reach, &named, found, 4), ==, 1);
+    g_assert_cmpuint(vmrpc_dest_candidates(&w.reach, &named, found, 4,
+                                           NULL), ==, 1);
     vmrpc_reach_destroy(&w.reach);
 }
 

@@ -22,7 +22,8 @@ VmrpcDeviceInfoList *coroutine_fn qmp_query_vmrpc(const char *id,
     return NULL;
 }
 
-void qmp_vmrpc_reload_policy(const char *id, Error **errp)
+void qmp_vmrpc_reload_policy(const char *id, bool has_established,
+                             VmrpcEstablished established, Error **errp)
 {
     error_set(errp, ERROR_CLASS_DEVICE_NOT_FOUND,
               "There is no virtio-vmrpc device '%s'", id ?: "");

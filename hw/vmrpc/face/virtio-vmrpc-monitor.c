@@ -435,7 +435,8 @@ VmrpcDeviceInfoList *coroutine_fn qmp_query_vmrpc(const char *id,
     return list;
 }
 
-void qmp_vmrpc_reload_policy(const char *id, Error **errp)
+void qmp_vmrpc_reload_policy(const char *id, bool has_established,
+                             VmrpcEstablished established, Error **errp)
 {
     g_autoptr(GPtrArray) found = find_devices(id, errp);
     g_autoptr(GError) err = NULL;
@@ -452,6 +453,8 @@ void qmp_vmrpc_reload_policy(const char *id, Error **errp)
     s = held_device(found, 0);
     if (!vmrpc_server_reload_policy(s->server, &err)) {
         error_setg(errp, "%s", err->message);
+    } else if (has_established && established == VMRPC_ESTABLISHED_CLOSE) {
+        vmrpc_server_end_refused(s->server);
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 
+#include "crypto/secret.h"
 #include "hw/vmrpc/face/virtio-vmrpc-properties.h"
 #include "net/dns/unbound/fixes.h"
 #include "net/dns/upstream/trust-anchor.h"
@@ -208,6 +209,20 @@ static bool parse_resolver(VirtIOVmrpc *s, VmrpcServerConfig *config,
     return true;
 }
 
+/* VmrpcServerConfig.secret: objects need the BQL. */
+static char *find_secret(const char *id, GError **errp)
+{
+    Error *err = NULL;
+    char *text = qcrypto_secret_lookup_as_utf8(id, &err);
+
+    if (!text) {
+        g_set_error(errp, g_quark_from_static_string("vmrpc-secret-error"), 0,
+                    "%s", error_get_pretty(err));
+        error_free(err);
+    }
+    return text;
+}
+
 bool virtio_vmrpc_parse_properties(VirtIOVmrpc *s, VmrpcServerConfig *config,
                                    Error **errp)
 {
@@ -231,6 +246,7 @@ bool virtio_vmrpc_parse_properties(VirtIOVmrpc *s, VmrpcServerConfig *config,
     config->happy_eyeballs = s->happy_eyeballs;
     config->max_sockets = s->max_sockets;
     config->policy_file = s->policy;
+    config->secret = find_secret;
     return parse_address6(s, config, errp) && parse_guest4(s, config, errp) &&
            parse_pool4(s, config, errp) && parse_resolver(s, config, errp) &&
            parse_dnssec(s, config, errp) && parse_nat64(s, config, errp);

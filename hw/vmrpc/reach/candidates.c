@@ -49,7 +49,7 @@ static bool fill_candidate(const VmrpcReach *reach,
 
 bool vmrpc_candidate_is_allowed(VmrpcReach *reach,
                                 const VmrpcCandidate *candidate,
-                                VmrpcSays *says)
+                                const VmrpcTerms *terms, VmrpcSays *says)
 {
     struct sockaddr_storage ss = { };
     struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)&ss;
@@ -57,7 +57,7 @@ bool vmrpc_candidate_is_allowed(VmrpcReach *reach,
     sin6->sin6_family = AF_INET6;
     sin6->sin6_addr = candidate->addr6;
     sin6->sin6_port = candidate->port;
-    return vmrpc_dest_is_allowed(reach, &ss, IPPROTO_TCP, says);
+    return vmrpc_dest_is_allowed(reach, &ss, IPPROTO_TCP, terms, says);
 }
 
 /*
@@ -121,7 +121,8 @@ static size_t common_siblings(const VmrpcReach *reach,
 
 size_t vmrpc_dest_candidates(VmrpcReach *reach,
                              const struct sockaddr_in6 *named,
-                             VmrpcCandidate *candidates, size_t max)
+                             VmrpcCandidate *candidates, size_t max,
+                             const VmrpcTerms *terms)
 {
     VmrpcCandidate siblings[VMRPC_NAMES_MAX_ADDRESSES];
     size_t num = 0, count = common_siblings(reach, named, siblings);
@@ -130,7 +131,7 @@ size_t vmrpc_dest_candidates(VmrpcReach *reach,
                    &candidates[num++]);
     for (size_t i = 0; count > 1 && i < count && num < max; i++) {
         if (!IN6_ARE_ADDR_EQUAL(&siblings[i].addr6, &named->sin6_addr) &&
-            vmrpc_candidate_is_allowed(reach, &siblings[i], NULL)) {
+            vmrpc_candidate_is_allowed(reach, &siblings[i], terms, NULL)) {
             candidates[num++] = siblings[i];
         }
     }

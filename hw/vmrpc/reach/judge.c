@@ -16,7 +16,8 @@
  * announcing it (nat64-list.h).  The translator may still be there: without
  * its prefix, a forged DNS answer could lift an IPv4 rule or open loopback.
  * The translator may also have gone, so such an address must be allowed as a
- * plain IPv6 address, too.
+ * plain IPv6 address, too.  Of several rules that allow the readings, the terms
+ * of the first that has any apply.
  *
  * A multicast group that the guest joins is judged as a destination, with the
  * port of the receiving socket.
@@ -24,6 +25,7 @@
 #include "hw/vmrpc/reach/judge.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "hw/vmrpc/reach/dest-names.h"
 #include "hw/vmrpc/reach/policy-hits.h"
@@ -38,6 +40,7 @@ typedef struct Judged {
     VmrpcSays says;             /* what a reading demands */
     const VmrpcNameFound *said; /* the only name that counts; NULL: all */
     bool led;                   /* said has led to an address of a reading */
+    VmrpcVerdict condition;     /* the first one with terms */
     size_t name_num;
     VmrpcNameFound found[VMRPC_POLICY_MAX_NAMES];
     const char *names[VMRPC_POLICY_MAX_NAMES];
@@ -144,6 +147,9 @@ static int judge_as(VmrpcReach *reach, const VmrpcDest *dest, Judged *j)
         use_name(reach, j);
     }
     j->says = MAX(j->says, j->why.says);
+    if (ret == 0 && j->why.terms && !j->condition.terms) {
+        j->condition = j->why;
+    }
     return ret;
 }
 
@@ -216,6 +222,7 @@ static int judge(VmrpcReach *reach, const struct sockaddr_storage *host,
     VmrpcDest dest;
     int ret = 0;
 
+    j->condition.terms = NULL;
     fill_dest(reach, host, proto, &dest);
     dest.any_port = any_port;
     j->says = VMRPC_SAYS_ANYTHING;
@@ -278,8 +285,7 @@ bool vmrpc_addr_is_private(const VmrpcReach *reach,
 }
 
 static void dest_refused(VmrpcReach *reach,
-                         const struct sockaddr_storage *host, int error,
-                         Judged *j)
+                         const struct sockaddr_storage *host, Judged *j)
 {
     const char *name = j->why.name;
 
@@ -288,12 +294,32 @@ static void dest_refused(VmrpcReach *reach,
         find_names(reach, j, 1);
         name = j->name_num ? j->names[0] : NULL;
     }
-    vmrpc_refused_by_policy(reach, host, error, &j->why, name);
+    vmrpc_refused_by_policy(reach, host, &j->why, name);
 }
 
-int vmrpc_dest_to_connect(VmrpcReach *reach, const struct sockaddr_in *guest,
-                          int proto, struct sockaddr_storage *host,
-                          VmrpcSays *says)
+/* A name with other octets than a host's cannot be said to a proxy. */
+static bool is_host_name(const char *name)
+{
+    return strlen(name) <= VMRPC_VIA_NAME_MAX &&
+           !name[strspn(name, "abcdefghijklmnopqrstuvwxyz"
+                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")];
+}
+
+static void write_pass(const Judged *j, VmrpcPass *pass)
+{
+    const VmrpcVerdict *why = &j->condition;
+
+    pass->terms = vmrpc_terms_ref(why->terms);
+    pass->name[0] = '\0';
+    if (why->terms && why->terms->via && why->by_name &&
+        is_host_name(why->name)) {
+        g_strlcpy(pass->name, why->name, sizeof(pass->name));
+    }
+}
+
+int vmrpc_dest_to_host(VmrpcReach *reach, const struct sockaddr_in *guest,
+                       int proto, struct sockaddr_storage *host,
+                       VmrpcPass *pass)
 {
     int len = vmrpc_addr_to_host(reach, guest->sin_addr, guest->sin_port, host);
     Judged j VMRPC_UNINITIALIZED;
@@ -306,26 +332,18 @@ int vmrpc_dest_to_connect(VmrpcReach *reach, const struct sockaddr_in *guest,
     }
     ret = judge(reach, host, proto, false, NULL, &j);
     vmrpc_policy_count(reach->policy, &j.why);
-    reach->decided = (VmrpcDecided) { j.why.reason, j.why.line };
     if (ret < 0) {
-        dest_refused(reach, host, -ret, &j);
+        dest_refused(reach, host, &j);
         return ret;
     }
-    *says = j.says;
+    pass->says = j.says;
+    write_pass(&j, pass);
     return len;
-}
-
-int vmrpc_dest_to_host(VmrpcReach *reach, const struct sockaddr_in *guest,
-                       int proto, struct sockaddr_storage *host)
-{
-    VmrpcSays says;
-
-    return vmrpc_dest_to_connect(reach, guest, proto, host, &says);
 }
 
 bool vmrpc_dest_is_allowed(VmrpcReach *reach,
                            const struct sockaddr_storage *host, int proto,
-                           VmrpcSays *says)
+                           const VmrpcTerms *terms, VmrpcSays *says)
 {
     Judged j VMRPC_UNINITIALIZED;
     bool allowed = judge(reach, host, proto, false, NULL, &j) == 0;
@@ -333,7 +351,7 @@ bool vmrpc_dest_is_allowed(VmrpcReach *reach,
     if (says) {
         *says = j.says;
     }
-    return allowed;
+    return allowed && j.condition.terms == terms;
 }
 
 int vmrpc_dest_says(VmrpcReach *reach, const struct sockaddr_storage *host,
@@ -354,6 +372,18 @@ int vmrpc_dest_says(VmrpcReach *reach, const struct sockaddr_storage *host,
     return !j.led ? -ENOENT : ret < 0 ? -EACCES : 0;
 }
 
+int vmrpc_dest_terms(VmrpcReach *reach, const struct sockaddr_storage *host,
+                     int proto, VmrpcTerms **terms)
+{
+    Judged j VMRPC_UNINITIALIZED;
+    int ret = judge(reach, host, proto, false, NULL, &j);
+
+    if (ret == 0) {
+        *terms = vmrpc_terms_ref(j.condition.terms);
+    }
+    return ret;
+}
+
 int vmrpc_group_check(VmrpcReach *reach, struct in_addr group4, in_port_t port)
 {
     Judged j VMRPC_UNINITIALIZED;
@@ -369,7 +399,7 @@ int vmrpc_group_check(VmrpcReach *reach, struct in_addr group4, in_port_t port)
         vmrpc_policy_count(reach->policy, &j.why);
     }
     if (ret < 0) {
-        dest_refused(reach, &host, -ret, &j);
+        dest_refused(reach, &host, &j);
     }
     return ret;
 }

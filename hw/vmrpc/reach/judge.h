@@ -11,38 +11,41 @@
 
 #include "hw/vmrpc/reach/reach.h"
 
+/* By what a destination was allowed. */
+typedef struct VmrpcPass {
+    VmrpcSays says;             /* what it demands of a stream's first octets */
+    VmrpcTerms *terms;          /* a reference, the caller's; NULL: none */
+    /* With terms->via: the name that matched, as DNS text; "" without one. */
+    char name[VMRPC_VIA_NAME_MAX + 1];
+} VmrpcPass;
+
 /**
  * vmrpc_dest_to_host: translate a destination, if the policy allows it
  * @guest: the destination that the guest named
  * @proto: IPPROTO_TCP, IPPROTO_UDP or IPPROTO_ICMP
  * @host: the same on the host's side
+ * @pass: written if the result is not an error
  *
  * Counts and traces refusals.
  *
  * Returns: the length of *@host, or a negative errno for the guest's call.
  */
 int vmrpc_dest_to_host(VmrpcReach *reach, const struct sockaddr_in *guest,
-                       int proto, struct sockaddr_storage *host);
-
-/**
- * vmrpc_dest_to_connect: the same for a stream
- * @says: what the deciding rule demands of it; written if the policy allows it
- */
-int vmrpc_dest_to_connect(VmrpcReach *reach, const struct sockaddr_in *guest,
-                          int proto, struct sockaddr_storage *host,
-                          VmrpcSays *says);
+                       int proto, struct sockaddr_storage *host,
+                       VmrpcPass *pass);
 
 /**
  * vmrpc_dest_is_allowed: does the policy allow this destination?
  * @host: the destination on the host's side
  * @proto: as for vmrpc_dest_to_host()
- * @says: as for vmrpc_dest_to_connect(); may be NULL
+ * @terms: by these, and no others; NULL: without any
+ * @says: as in VmrpcPass; may be NULL
  *
  * Counts and traces nothing.
  */
 bool vmrpc_dest_is_allowed(VmrpcReach *reach,
                            const struct sockaddr_storage *host, int proto,
-                           VmrpcSays *says);
+                           const VmrpcTerms *terms, VmrpcSays *says);
 
 /**
  * vmrpc_dest_says: may the guest say this name to a destination?
@@ -58,6 +61,17 @@ bool vmrpc_dest_is_allowed(VmrpcReach *reach,
  */
 int vmrpc_dest_says(VmrpcReach *reach, const struct sockaddr_storage *host,
                     int proto, const char *name, unsigned *line);
+
+/**
+ * vmrpc_dest_terms: by which terms does the policy allow this destination?
+ * @terms: a reference, the caller's; NULL: none
+ *
+ * Counts and traces nothing.
+ *
+ * Returns: 0, or a negative errno and *@terms is untouched.
+ */
+int vmrpc_dest_terms(VmrpcReach *reach, const struct sockaddr_storage *host,
+                     int proto, VmrpcTerms **terms);
 
 /**
  * vmrpc_group_check: may the guest receive what is sent to a group?

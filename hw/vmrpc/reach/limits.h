@@ -43,7 +43,7 @@ typedef enum VmrpcFlow {
 typedef struct VmrpcLimitsConfig {
     VmrpcRate connections;
     VmrpcRate dns;
-    VmrpcRate flow[VMRPC_FLOW_NUM];     /* of octets, VMRPC_LIMITS_MIN_BYTES.. */
+    VmrpcRate flow[VMRPC_FLOW_NUM];     /* of octets */
     uint32_t sockets;           /* 0: no limit */
     uint64_t buffers;           /* bytes; 0: no limit */
 } VmrpcLimitsConfig;
@@ -99,8 +99,8 @@ bool vmrpc_limits_dns(VmrpcLimits *limits, int64_t now_us);
 /**
  * vmrpc_limits_wait_us: how long must octets of @flow wait?
  *
- * Returns: 0: they may pass now, as many as a call has, and are to be counted by
- * vmrpc_limits_passed(); or microseconds.
+ * Returns: 0: they may pass now, as many as a call has, and are to be counted
+ * by vmrpc_limits_passed(); or microseconds.
  */
 int64_t vmrpc_limits_wait_us(VmrpcLimits *limits, VmrpcFlow flow,
                              int64_t now_us);

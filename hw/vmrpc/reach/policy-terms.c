@@ -11,7 +11,7 @@
 
 /* Octets and names of an hourly budget */
 #define MAX_SENT        (UINT64_C(1) << 50)
-#define MAX_NAMES       1000000
+#define MAX_NAMES       10000
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(VmrpcTerms, vmrpc_terms_unref)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(VmrpcProxy, vmrpc_proxy_unref)
@@ -140,7 +140,7 @@ static bool parse_names(Parsing *p, const char *word, GError **errp)
     }
     if (!number || !policy_number(number, 1, MAX_NAMES, &most)) {
         return policy_fail_word(errp, word, "is not a number of names "
-                                "an hour from 1/h to 1000000/h");
+                                "an hour from 1/h to 10000/h");
     }
     if (p->terms->names) {
         return policy_fail(errp, "a second 'names'");

@@ -419,6 +419,7 @@ static VmrpcVerdict verdict_of_rule(const Search *s)
         .line = s->best->line,
         .says = s->best->says,
         .name = s->name,
+        .by_name = s->name,
         .terms = s->best->terms,
     };
 }
@@ -576,6 +577,11 @@ const VmrpcLimitsConfig *vmrpc_policy_limits(const VmrpcPolicy *policy)
     static const VmrpcLimitsConfig none;
 
     return policy ? &policy->limits : &none;
+}
+
+GPtrArray *vmrpc_policy_proxies(const VmrpcPolicy *policy)
+{
+    return policy->proxies;
 }
 
 /* --- life --------------------------------------------------------------- */

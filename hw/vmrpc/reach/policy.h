@@ -96,14 +96,9 @@ typedef struct VmrpcVerdict {
      * matched the deciding rule, else the first; NULL without names.
      */
     const char *name;
+    bool by_name;               /* the rule is about a name, which matched */
     VmrpcTerms *terms;          /* of the rule, its own; NULL: none */
 } VmrpcVerdict;
-
-/* What is left of a verdict when its destination is gone */
-typedef struct VmrpcDecided {
-    VmrpcVerdictReason reason;
-    unsigned line;
-} VmrpcDecided;
 
 /** vmrpc_verdict_name: "deny-rule", "link-local", ...; a static string */
 const char *vmrpc_verdict_name(VmrpcVerdictReason reason);
@@ -198,6 +193,14 @@ const char *vmrpc_policy_id(const VmrpcPolicy *policy);
  */
 bool vmrpc_policy_hides_ech(const VmrpcPolicy *policy);
 bool vmrpc_policy_refuses_ech(const VmrpcPolicy *policy);
+
+/**
+ * vmrpc_policy_proxies: the proxies of the file, for their secrets
+ *
+ * Returns: VmrpcProxy, valid as long as @policy.  Who has made the policy sets
+ * their users and passwords before it uses it.
+ */
+GPtrArray *vmrpc_policy_proxies(const VmrpcPolicy *policy);
 
 /**
  * vmrpc_policy_limits: the limits of the file

@@ -27,6 +27,7 @@ typedef struct VmrpcHourly {
     uint64_t most;              /* 1 or more */
     uint64_t spent;             /* of this hour */
     int64_t began_us;           /* this hour; 0: never used */
+    GHashTable *names;          /* of this hour, if it is of names, or NULL */
 } VmrpcHourly;
 
 /* A "proxy" statement. */
@@ -45,7 +46,7 @@ typedef struct VmrpcProxy {
 
 typedef struct VmrpcTerms {
     VmrpcHourly *sent;          /* octets of the guest; NULL: no budget */
-    VmrpcHourly *names;         /* new names below the wildcard; NULL: " */
+    VmrpcHourly *names;         /* names below the wildcard; NULL: " */
     VmrpcProxy *via;            /* NULL: directly */
 } VmrpcTerms;
 
@@ -75,6 +76,15 @@ void vmrpc_hourly_unref(VmrpcHourly *budget);
  */
 uint64_t vmrpc_hourly_take(VmrpcHourly *budget, uint64_t wanted,
                            int64_t now_us);
+
+/**
+ * vmrpc_hourly_take_name: the same for one name, if the hour has not seen it
+ * @name: DNS text; case does not matter
+ *
+ * Returns: false if it is one too many.
+ */
+bool vmrpc_hourly_take_name(VmrpcHourly *budget, const char *name,
+                            int64_t now_us);
 
 /** vmrpc_hourly_give_back: @unused of what was taken has not been used */
 void vmrpc_hourly_give_back(VmrpcHourly *budget, uint64_t unused);

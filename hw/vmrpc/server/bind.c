@@ -323,12 +323,29 @@ static bool is_behind_nat64(const VmrpcSock *s)
            !IN_MULTICAST(ntohl(s->peer4.s_addr));
 }
 
+void vmrpc_host_abort(VmrpcServer *srv, VmrpcSock *s, int error)
+{
+    struct sockaddr unspec = { .sa_family = AF_UNSPEC };
+    socklen_t len = sizeof(int);
+    int host_error;
+
+    if (s->fd >= 0) {
+        connect(s->fd, &unspec, sizeof(unspec));
+        /* That is ECONNRESET to the host. */
+        getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &host_error, &len);
+    }
+    vmrpc_sock_clear_peer(srv, s);
+    vmrpc_sock_refresh(srv, s);
+    s->so_error = error;
+}
+
 void vmrpc_nat64_moved(VmrpcServer *srv)
 {
     for (uint32_t i = 0; i < srv->config.max_sockets; i++) {
         VmrpcSock *s = srv->socks[i];
         struct sockaddr_storage ss;
         struct sockaddr_in peer;
+        VmrpcPass pass;
         int len;
 
         if (!s || s->type != SOCK_DGRAM || !vmrpc_sock_is_host(s) ||
@@ -339,10 +356,13 @@ void vmrpc_nat64_moved(VmrpcServer *srv)
             .sin_family = AF_INET, .sin_addr = s->peer4,
             .sin_port = s->peer_port,
         };
-        len = vmrpc_dest_to_host(&srv->reach, &peer, s->proto, &ss);
+        len = vmrpc_dest_to_host(&srv->reach, &peer, s->proto, &ss, &pass);
         /* If that fails, it keeps the old peer, which may be gone. */
         if (len < 0 || connect(s->fd, (struct sockaddr *)&ss, len) < 0) {
             srv->counters.connections_lost++;
+        }
+        if (len >= 0) {
+            vmrpc_sock_take_terms(s, pass.terms);
         }
     }
 }

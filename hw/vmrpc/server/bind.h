@@ -53,6 +53,12 @@ VMRPC_LOCKED int vmrpc_host_restore_port(VmrpcServer *srv, VmrpcSock *s,
 VMRPC_LOCKED int vmrpc_host_connect_self(VmrpcServer *srv, VmrpcSock *s);
 
 /*
+ * Ends the connection of @s, which has no peer then: a stream by a reset.  The
+ * guest gets @error, a positive errno.
+ */
+VMRPC_LOCKED void vmrpc_host_abort(VmrpcServer *srv, VmrpcSock *s, int error);
+
+/*
  * The peer of @s is the resolver, to which a host socket cannot connect; so the
  * host socket would receive from every peer.  A filter drops all that arrives;
  * datagrams that are queued stay.  Where the filter cannot be set, RECVMSG

@@ -33,12 +33,13 @@ int vmrpc_budget_socket(VmrpcServer *srv, const struct sockaddr_storage *dest)
     } else {
         return 0;
     }
-    vmrpc_refused_by_limit(&srv->reach, dest, EMFILE, reason,
+    vmrpc_refused_by_limit(&srv->reach, dest, reason,
                            &srv->counters.sockets_refused_limit);
     return -EMFILE;
 }
 
-bool vmrpc_budget_begins(const VmrpcSock *s)
+/* Does connect() begin a connection, or ask for the state of one? */
+static bool begins(const VmrpcSock *s)
 {
     struct tcp_info info = { };
     socklen_t len = sizeof(info);
@@ -53,7 +54,7 @@ int vmrpc_budget_attempt(VmrpcServer *srv, const struct sockaddr_storage *dest)
     if (vmrpc_limits_connection(&srv->reach.limits, now_us())) {
         return 0;
     }
-    vmrpc_refused_by_limit(&srv->reach, dest, ENOBUFS, "limit-connections",
+    vmrpc_refused_by_limit(&srv->reach, dest, "limit-connections",
                            &srv->counters.connections_refused_limit);
     return -ENOBUFS;
 }
@@ -62,7 +63,7 @@ int vmrpc_budget_connection(VmrpcServer *srv, const VmrpcSock *s,
                             const struct sockaddr_storage *dest)
 {
     if (!srv->reach.limits.config.connections.per_s || s->type != SOCK_STREAM ||
-        !vmrpc_budget_begins(s)) {
+        !begins(s)) {
         return 0;
     }
     return vmrpc_budget_attempt(srv, dest);
@@ -70,14 +71,59 @@ int vmrpc_budget_connection(VmrpcServer *srv, const VmrpcSock *s,
 
 int vmrpc_budget_query(VmrpcServer *srv, const char *name)
 {
-    VmrpcRefusal refusal = { .error = EBUSY, .name = name,
-                             .reason = "limit-dns" };
+    VmrpcRefusal refusal = { .name = name, .reason = "limit-dns" };
 
     if (vmrpc_limits_dns(&srv->reach.limits, now_us())) {
         return 0;
     }
     vmrpc_refused(&srv->reach, &refusal, &srv->counters.queries_refused_limit);
     return -EBUSY;
+}
+
+/* --- terms of a rule ---------------------------------------------------- */
+
+int vmrpc_budget_send(VmrpcServer *srv, const VmrpcTerms *terms,
+                      const VmrpcSock *s, VmrpcCall *call,
+                      const struct sockaddr_storage *dest, uint64_t *taken)
+{
+    uint64_t given;
+
+    *taken = 0;
+    if (!terms || !terms->sent || !call->out_len) {
+        return 0;
+    }
+    given = vmrpc_hourly_take(terms->sent, call->out_len, now_us());
+    if (!given || (given < call->out_len && s->type != SOCK_STREAM)) {
+        vmrpc_hourly_give_back(terms->sent, given);
+        vmrpc_refused_by_limit(&srv->reach, dest, "budget-sent",
+                               &srv->counters.sends_refused_budget);
+        return -EACCES;
+    }
+    call->out_len = given;
+    *taken = given;
+    return 0;
+}
+
+void vmrpc_budget_sent(const VmrpcTerms *terms, uint64_t taken, ssize_t n)
+{
+    if (taken) {
+        vmrpc_hourly_give_back(terms->sent,
+                               taken - CLAMP(n, 0, (ssize_t)taken));
+    }
+}
+
+int vmrpc_budget_name(VmrpcServer *srv, const VmrpcTerms *terms,
+                      const char *name, unsigned line)
+{
+    VmrpcRefusal refusal = { .name = name, .reason = "budget-names",
+                             .line = line };
+
+    if (!terms || !terms->names ||
+        vmrpc_hourly_take_name(terms->names, name, now_us())) {
+        return 0;
+    }
+    vmrpc_refused(&srv->reach, &refusal, &srv->counters.queries_refused_budget);
+    return -EACCES;
 }
 
 /* --- buffers ------------------------------------------------------------ */
@@ -132,7 +178,7 @@ static VMRPC_LOCKED int reserve(VmrpcServer *srv,
         return 0;
     }
     vmrpc_budget_release(srv, buffers);
-    vmrpc_refused_by_limit(&srv->reach, dest, ENOBUFS, "limit-buffers",
+    vmrpc_refused_by_limit(&srv->reach, dest, "limit-buffers",
                            &srv->counters.buffers_refused_limit);
     return -ENOBUFS;
 }

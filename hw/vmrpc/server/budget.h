@@ -8,6 +8,7 @@
 #ifndef HW_VMRPC_BUDGET_H
 #define HW_VMRPC_BUDGET_H
 
+#include "hw/vmrpc/server/call.h"
 #include "hw/vmrpc/server/state.h"
 
 /* May there be one more socket?  Returns 0 or -EMFILE. */
@@ -20,14 +21,29 @@ VMRPC_LOCKED int vmrpc_budget_socket(VmrpcServer *srv,
 VMRPC_LOCKED int vmrpc_budget_connection(VmrpcServer *srv, const VmrpcSock *s,
                                          const struct sockaddr_storage *dest);
 
-/* Does connect() begin a connection, or ask for the state of one? */
-bool vmrpc_budget_begins(const VmrpcSock *s);
-
 /* May there be one more attempt at a connection?  Returns 0 or -ENOBUFS. */
 int vmrpc_budget_attempt(VmrpcServer *srv, const struct sockaddr_storage *dest);
 
 /* May the guest ask for this name?  Returns 0 or -EBUSY. */
 int vmrpc_budget_query(VmrpcServer *srv, const char *name);
+
+/*
+ * What @call may send of its data by a rule with @terms; takes it from the
+ * rule's budget.  Cuts the data of a stream.  Returns 0, and *@taken octets are
+ * to be settled by vmrpc_budget_sent(); or -EACCES.
+ */
+VMRPC_LOCKED int vmrpc_budget_send(VmrpcServer *srv, const VmrpcTerms *terms,
+                                   const VmrpcSock *s, VmrpcCall *call,
+                                   const struct sockaddr_storage *dest,
+                                   uint64_t *taken);
+
+/* The host has sent @n of @taken octets, or n is a negative errno. */
+VMRPC_LOCKED void vmrpc_budget_sent(const VmrpcTerms *terms, uint64_t taken,
+                                    ssize_t n);
+
+/* May the guest ask for @name by a rule with @terms?  Returns 0 or -EACCES. */
+VMRPC_LOCKED int vmrpc_budget_name(VmrpcServer *srv, const VmrpcTerms *terms,
+                                   const char *name, unsigned line);
 
 /*
  * Reserves the buffers of a host socket that will be made, or accepted from

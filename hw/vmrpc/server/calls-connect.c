@@ -5,24 +5,25 @@
 #include "hw/vmrpc/server/calls-connect.h"
 
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/reach/judge.h"
 #include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/server/arriving.h"
 #include "hw/vmrpc/server/bind.h"
 #include "hw/vmrpc/server/budget.h"
-#include "hw/vmrpc/server/evidence.h"
 #include "hw/vmrpc/server/first-bytes.h"
 #include "hw/vmrpc/server/gateway.h"
 #include "hw/vmrpc/server/groups.h"
 #include "hw/vmrpc/server/hostsock.h"
-#include "hw/vmrpc/server/parked.h"
+#include "hw/vmrpc/server/proxied.h"
 #include "hw/vmrpc/server/race.h"
 #include "hw/vmrpc/server/ready.h"
 #include "hw/vmrpc/server/resolver-queue.h"
 #include "hw/vmrpc/server/resolver.h"
 #include "hw/vmrpc/server/table.h"
-#include "hw/vmrpc/server/watch.h"
+#include "hw/vmrpc/wire/uninitialized.h"
 
 /* One ACCEPT drops at most this many connections while the pool is full. */
 #define ACCEPT_DROP_MAX 16
@@ -141,7 +142,7 @@ static VMRPC_LOCKED int bind_stream_source(VmrpcServer *srv, VmrpcSock *s)
         vmrpc_sock_has_port(srv, s, true);
     }
     /* Another thread's connect() was faster. */
-    return s->race ? -EALREADY : MIN(ret, 0);
+    return s->race || s->proxied ? -EALREADY : MIN(ret, 0);
 }
 
 static VMRPC_LOCKED int disconnect_host(VmrpcServer *srv, VmrpcSock *s)
@@ -204,31 +205,53 @@ static VMRPC_LOCKED int disconnect(VmrpcServer *srv, VmrpcSock *s)
         return -ECONNRESET;
     }
     vmrpc_race_end(srv, s);
-    if (s->parked == VMRPC_PARKED_CONNECT) {
-        s->ops->detach(srv, s);
-    }
-    vmrpc_evidence_close(srv, s);
-    s->peer_opened = false;
+    vmrpc_proxied_end(srv, s);
     /* Its memberships stay, and their datagrams come to the same port. */
     ret = (vmrpc_sock_is_bound_by_guest(s) || vmrpc_groups_num(s)) &&
           vmrpc_sock_is_host(s)
           ? disconnect_keep_port(srv, s) : disconnect_host(srv, s);
     vmrpc_first_disconnect(srv, s);
+    if (s->peer == VMRPC_PEER_NONE) {
+        vmrpc_sock_take_terms(s, NULL);
+    }
     vmrpc_sock_refresh(srv, s);
     /* Without a host socket it cannot be connected again, only closed. */
     return ret == 0 && vmrpc_dns_is_stream(s) ? -ECONNRESET : ret;
 }
 
 /*
+ * A stream that has a peer: another connect() does not change it, so its terms
+ * stay, unless the attempt has failed.  Returns 0 if a new one may begin.
+ */
+static VMRPC_LOCKED int connect_anew(VmrpcServer *srv, VmrpcSock *s)
+{
+    struct tcp_info info = { };
+    socklen_t len = sizeof(info);
+
+    getsockopt(s->fd, IPPROTO_TCP, TCP_INFO, &info, &len);
+    switch (info.tcpi_state) {
+    case TCP_CLOSE:
+        vmrpc_sock_clear_peer(srv, s);
+        return 0;
+    case TCP_SYN_SENT:
+    case TCP_SYN_RECV:
+        return -EALREADY;
+    default:
+        return -EISCONN;
+    }
+}
+
+/*
  * Finds the host's address of @peer, if @s may connect to it, and gives @s the
- * VM's address.  Returns the length of *@host, or a negative errno.
+ * VM's address.  Returns the length of *@host, or a negative errno; in either
+ * case the caller has a reference to pass->terms, if there are any.
  */
 static VMRPC_LOCKED int prepare_connect(VmrpcServer *srv, VmrpcSock *s,
                                         const struct sockaddr_in *peer,
                                         struct sockaddr_storage *host,
-                                        VmrpcSays *says)
+                                        VmrpcPass *pass)
 {
-    int len = vmrpc_evidence_dest(srv, s, peer, host, says);
+    int len = vmrpc_dest_to_host(&srv->reach, peer, s->proto, host, pass);
     int ret;
 
     if (len < 0) {
@@ -300,98 +323,66 @@ static VMRPC_LOCKED int connect_host(VmrpcServer *srv, VmrpcSock *s,
     return ret;
 }
 
-/* --- a connection that waits for the audit log ---------------------------- */
-
-/* As long as it waits, it is connecting. */
-static int admit_parked(VmrpcServer *srv, VmrpcSock *s, unsigned op)
+static VMRPC_LOCKED int connect_proxied(VmrpcServer *srv, VmrpcSock *s,
+                                        const struct sockaddr_storage *host,
+                                        const VmrpcPass *pass)
 {
-    switch (op) {
-    case VMRPC_BIND:
-    case VMRPC_LISTEN:
-        return -EINVAL;
-    case VMRPC_CONNECT:
-        return -EALREADY;
-    case VMRPC_SENDMSG:
-    case VMRPC_RECVMSG:
-        return -EAGAIN;
-    default:
-        return 0;
-    }
-}
+    bool watched = pass->says != VMRPC_SAYS_ANYTHING || s->first;
+    int ret = watched ? vmrpc_first_expect(srv, s, pass->says, host) : 0;
 
-static uint32_t ready_parked(const VmrpcSock *s)
-{
-    return 0;
-}
-
-/* In the IOThread: connects what waited, and reports how that went. */
-static VMRPC_LOCKED void process_parked(VmrpcServer *srv, VmrpcSock *s,
-                                        uint32_t events)
-{
-    VmrpcCall call = {
-        .op = VMRPC_CONNECT, .close_fd = -1,
-        .flags = s->inet6 ? VMRPC_REQ_INET6 : 0,
-        .addr.addr = s->parked_flow,
-        .named = {
-            .sin_family = AF_INET, .sin_addr = s->peer4,
-            .sin_port = s->peer_port,
-        },
-    };
-    int fd, ret;
-
-    if (!vmrpc_evidence_admits(srv)) {
-        return;                 /* an event of the host's socket */
-    }
-    vmrpc_unpark(srv, s);
-    vmrpc_sock_set_backing(srv, s, &vmrpc_host_backing);
-    vmrpc_sock_ref(s);
-    ret = vmrpc_call_connect(srv, s, &call);
-    if (!s->removed) {
-        if (ret < 0 && ret != -EINPROGRESS) {
-            s->so_error = -ret;
+    if (ret == 0) {
+        ret = vmrpc_proxied_connect(srv, s, host, pass);
+        if (watched) {
+            vmrpc_first_connects(srv, s, pass->says, ret);
         }
-        vmrpc_sock_watch(srv, s);
-        vmrpc_sock_notify(srv, s);
     }
-    fd = vmrpc_sock_unref(s);
-    if (fd >= 0) {
-        close(fd);              /* the guest has closed @s meanwhile */
+    return ret;
+}
+
+/*
+ * Connects @s to @host, as @pass says.  The terms are in force before the first
+ * octet can be sent; @pass keeps those that are not.
+ */
+static VMRPC_LOCKED int connect_by(VmrpcServer *srv, VmrpcSock *s,
+                                   const struct sockaddr_storage *host,
+                                   socklen_t len, VmrpcPass *pass)
+{
+    VmrpcTerms *before = s->terms;
+    int ret;
+
+    /* A call of another thread could reach a peer that has other terms. */
+    if (s->type == SOCK_STREAM && s->users && (pass->terms || s->terms)) {
+        return -EALREADY;
     }
+    if (pass->terms && pass->terms->via) {
+        ret = connect_proxied(srv, s, host, pass);
+        if (ret == -EINPROGRESS) {
+            vmrpc_sock_take_terms(s, g_steal_pointer(&pass->terms));
+        }
+        return ret;
+    }
+    s->terms = pass->terms;
+    pass->terms = before;
+    ret = connect_host(srv, s, host, len, pass->says);
+    if (s->removed) {
+        return -EBADF;
+    }
+    ret = vmrpc_sock_error(srv, s, host, ret);
+    if (ret < 0) {
+        ret = vmrpc_race_start(srv, s, host, ret);
+    }
+    if (ret < 0 && ret != -EINPROGRESS) {
+        pass->terms = s->terms;
+        s->terms = before;
+    }
+    return ret;
 }
-
-static VMRPC_LOCKED void detach_parked(VmrpcServer *srv, VmrpcSock *s)
-{
-    vmrpc_unpark(srv, s);
-    vmrpc_sock_set_backing(srv, s, &vmrpc_host_backing);
-}
-
-static const VmrpcBackingOps parked_backing = {
-    .kind = VMRPC_BACKING_HOST,
-    .admit = admit_parked,
-    .ready = ready_parked,
-    .process = process_parked,
-    .detach = detach_parked,
-};
-
-static VMRPC_LOCKED int park_connect(VmrpcServer *srv, VmrpcSock *s,
-                                     const struct sockaddr_in *peer,
-                                     const VmrpcCall *call)
-{
-    vmrpc_sock_set_peer(srv, s, VMRPC_PEER_REMOTE, peer);
-    s->parked_flow = call->addr.addr;
-    vmrpc_sock_set_backing(srv, s, &parked_backing);
-    vmrpc_park(srv, s, VMRPC_PARKED_CONNECT);
-    return -EINPROGRESS;
-}
-
-/* --- CONNECT, ACCEPT -------------------------------------------------------- */
 
 int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
+    VmrpcPass pass VMRPC_UNINITIALIZED;
     struct sockaddr_storage ss;
     struct sockaddr_in peer;
-    VmrpcSays says;
-    bool begins;
     int len, ret;
 
     vmrpc_call_addr(call, &peer);
@@ -411,36 +402,28 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         vmrpc_sock_refresh(srv, s);
         return ret;
     }
-    begins = srv->config.audit && s->type == SOCK_STREAM &&
-             vmrpc_budget_begins(s);
-    if (begins && !vmrpc_evidence_admits(srv)) {
-        return park_connect(srv, s, &peer, call);
+    if (s->type == SOCK_STREAM && vmrpc_sock_is_connected(s)) {
+        ret = connect_anew(srv, s);
+        if (ret < 0) {
+            return ret;
+        }
     }
-    len = prepare_connect(srv, s, &peer, &ss, &says);
+    pass.terms = NULL;
+    len = prepare_connect(srv, s, &peer, &ss, &pass);
     if (len < 0) {
+        vmrpc_terms_unref(pass.terms);
         return len;
     }
-    if (begins) {
-        vmrpc_evidence_close(srv, s);
-        vmrpc_evidence_open(srv, s, &ss, false);
-    }
-    s->peer_opened = false;
     vmrpc_call_put_flow(call, &ss);
-    ret = connect_host(srv, s, &ss, len, says);
-    if (begins && ret < 0 && ret != -EINPROGRESS) {
-        s->open_error = -ret;
-    }
+    ret = connect_by(srv, s, &ss, len, &pass);
+    vmrpc_terms_unref(pass.terms);
     if (s->removed) {
         return -EBADF;
-    }
-    ret = vmrpc_sock_error(srv, s, &ss, ret);
-    if (ret < 0) {
-        ret = vmrpc_race_start(srv, s, &ss, ret);
     }
     if (ret == 0 || ret == -EINPROGRESS) {
         remember_peer(srv, s, &peer, call);
     }
-    if (ret == -EINPROGRESS && call->wait_us && !s->race) {
+    if (ret == -EINPROGRESS && call->wait_us && !s->race && !s->proxied) {
         /* Where the call waits, that tells. */
         vmrpc_ready_polled(srv, s, 0);
     } else {
@@ -474,18 +457,6 @@ static VMRPC_LOCKED int accept_host(VmrpcServer *srv, VmrpcSock *s,
     return -EAGAIN;
 }
 
-/* The guest takes a connection. */
-static VMRPC_LOCKED void open_incoming(VmrpcServer *srv, VmrpcSock *s)
-{
-    struct sockaddr_storage ss;
-    socklen_t len = sizeof(ss);
-
-    if (srv->config.audit &&
-        getpeername(s->fd, (struct sockaddr *)&ss, &len) == 0) {
-        vmrpc_evidence_open(srv, s, &ss, true);
-    }
-}
-
 int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     struct sockaddr_in peer;
@@ -510,10 +481,6 @@ int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (srv->socks[call->arg[0]]) {
         return -EEXIST;
     }
-    if (!vmrpc_evidence_admits(srv)) {
-        vmrpc_park(srv, s, VMRPC_PARKED_ACCEPT);
-        return -EAGAIN;
-    }
     ret = vmrpc_budget_reserve(srv, s, NULL, &buffers);
     if (ret < 0) {
         return ret;
@@ -535,9 +502,9 @@ int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         return ret;
     }
     child->inet6 = s->inet6;
+    child->accepted = true;
     vmrpc_sock_has_port(srv, child, true);
     vmrpc_sock_set_peer(srv, child, VMRPC_PEER_REMOTE, &peer);
-    open_incoming(srv, child);
     vmrpc_gateway_attach(srv, child, s->local_port, true);
     vmrpc_sock_refresh(srv, child);
     child->reported = vmrpc_sock_ready(child);

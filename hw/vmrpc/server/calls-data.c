@@ -13,9 +13,10 @@
 #include <string.h>
 
 #include "hw/vmrpc/reach/inet6.h"
+#include "hw/vmrpc/reach/judge.h"
 #include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/server/bind.h"
-#include "hw/vmrpc/server/evidence.h"
+#include "hw/vmrpc/server/budget.h"
 #include "hw/vmrpc/server/first-bytes.h"
 #include "hw/vmrpc/server/gateway.h"
 #include "hw/vmrpc/server/groups.h"
@@ -24,10 +25,12 @@
 #include "hw/vmrpc/server/resolver-queue.h"
 #include "hw/vmrpc/server/resolver.h"
 #include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/server/throttle.h"
 #include "hw/vmrpc/server/timer.h"
 #include "hw/vmrpc/wire/cmsg.h"
 #include "hw/vmrpc/wire/iov.h"
 #include "hw/vmrpc/wire/ping.h"
+#include "hw/vmrpc/wire/uninitialized.h"
 
 /* Flags of sendmsg/recvmsg that mean the same on the host. */
 #define SEND_FLAGS  (MSG_OOB | MSG_MORE | MSG_EOR | MSG_CONFIRM)
@@ -106,20 +109,28 @@ static VMRPC_LOCKED VmrpcCmsgOps cmsg_ops(VmrpcServer *srv, bool mapped)
     };
 }
 
-/* The destination in @msg; an unconnected datagram socket needs one. */
+/*
+ * The destination in @msg; an unconnected datagram socket needs one.  *@terms:
+ * a reference to those by which it is allowed.
+ */
 static VMRPC_LOCKED int send_destination(VmrpcServer *srv, VmrpcSock *s,
                                          const VmrpcCall *call,
                                          struct msghdr *msg,
-                                         struct sockaddr_storage *ss)
+                                         struct sockaddr_storage *ss,
+                                         VmrpcTerms **terms)
 {
+    VmrpcPass pass VMRPC_UNINITIALIZED;
     struct sockaddr_in peer;
     int len;
 
+    *terms = NULL;
     if (s->type == SOCK_STREAM) {
+        *terms = vmrpc_terms_ref(s->terms);
         return 0;           /* streams ignore it, as TCP does */
     }
     vmrpc_call_addr(call, &peer);
     if (peer.sin_family != AF_INET) {
+        *terms = vmrpc_terms_ref(s->terms);
         /*
          * MSG_MORE may have begun the datagram.  If not, the host would give
          * this error, too, but first bind the socket to an address of its
@@ -129,10 +140,11 @@ static VMRPC_LOCKED int send_destination(VmrpcServer *srv, VmrpcSock *s,
                vmrpc_own_address(&srv->reach, 0, ss) < 0
                ? 0 : -EDESTADDRREQ;
     }
-    len = vmrpc_evidence_dest(srv, s, &peer, ss, NULL);
+    len = vmrpc_dest_to_host(&srv->reach, &peer, s->proto, ss, &pass);
     if (len < 0) {
         return len;
     }
+    *terms = pass.terms;
     vmrpc_call_put_flow(call, ss);
     msg->msg_name = ss;
     msg->msg_namelen = len;
@@ -234,14 +246,13 @@ static ssize_t sent(VmrpcServer *srv, const VmrpcSock *s,
     return vmrpc_sock_error(srv, s, dest, n);
 }
 
-static VMRPC_LOCKED ssize_t send_host(VmrpcServer *srv, VmrpcSock *s,
-                                      VmrpcCall *call)
+/* Sends to the destination in @msg. */
+static VMRPC_LOCKED ssize_t send_to(VmrpcServer *srv, VmrpcSock *s,
+                                    VmrpcCall *call, struct msghdr *msg)
 {
     uint8_t host_control[VMRPC_GROUPS_SOURCE + VMRPC_CMSG_HOST_MAX]
         __attribute__((aligned(8)));
     int flags = (call->arg[0] & SEND_FLAGS) | MSG_DONTWAIT | MSG_NOSIGNAL;
-    struct sockaddr_storage ss;
-    struct msghdr msg = { .msg_iov = call->scratch->iov };
     g_autoptr(GByteArray) other = NULL;
     bool ping = is_translated_ping(srv, s);
     uint8_t header[VMRPC_PING_HEADER];
@@ -251,14 +262,7 @@ static VMRPC_LOCKED ssize_t send_host(VmrpcServer *srv, VmrpcSock *s,
     if (n < 0) {
         return n;
     }
-    n = send_destination(srv, s, call, &msg, &ss);
-    if (n == 0) {
-        n = vmrpc_evidence_send(srv, s, msg.msg_name);
-    }
-    if (n < 0) {
-        return n;
-    }
-    n = send_control(srv, s, call, &msg, host_control, sizeof(host_control));
+    n = send_control(srv, s, call, msg, host_control, sizeof(host_control));
     if (n < 0) {
         return n;
     }
@@ -266,28 +270,52 @@ static VMRPC_LOCKED ssize_t send_host(VmrpcServer *srv, VmrpcSock *s,
         return vmrpc_first_send(srv, s, call, flags);
     }
     if (s->alg) {
-        return sent(srv, s, &msg, vmrpc_gateway_send(s, call, flags));
+        return sent(srv, s, msg, vmrpc_gateway_send(s, call, flags));
     }
     other = s->proto == IPPROTO_UDP ? vmrpc_gateway_datagram_out(srv, s,
-                                        dest_port(&msg, s), call) : NULL;
+                                        dest_port(msg, s), call) : NULL;
     vmrpc_sock_enter(srv, s);
     if (other) {
-        msg.msg_iov[0] = (struct iovec) { other->data, other->len };
-        msg.msg_iovlen = 1;
+        msg->msg_iov[0] = (struct iovec) { other->data, other->len };
+        msg->msg_iovlen = 1;
     } else if (ping) {
-        msg.msg_iov[0] = (struct iovec) { header, sizeof(header) };
-        msg.msg_iovlen = 1 + vmrpc_call_out_slice(call, sizeof(header),
-                                                  msg.msg_iov + 1);
+        msg->msg_iov[0] = (struct iovec) { header, sizeof(header) };
+        msg->msg_iovlen = 1 + vmrpc_call_out_slice(call, sizeof(header),
+                                                   msg->msg_iov + 1);
     } else {
-        msg.msg_iovlen = vmrpc_call_out_slice(call, 0, msg.msg_iov);
+        msg->msg_iovlen = vmrpc_call_out_slice(call, 0, msg->msg_iov);
     }
-    n = sendmsg(s->fd, &msg, flags);
+    n = sendmsg(s->fd, msg, flags);
     if (n < 0) {
         n = -errno;
     } else if (other) {
         n = call->out_len;
     }
-    return vmrpc_sock_leave(srv, s) ? sent(srv, s, &msg, n) : n;
+    return vmrpc_sock_leave(srv, s) ? sent(srv, s, msg, n) : n;
+}
+
+static VMRPC_LOCKED ssize_t send_host(VmrpcServer *srv, VmrpcSock *s,
+                                      VmrpcCall *call)
+{
+    struct msghdr msg = { .msg_iov = call->scratch->iov };
+    struct sockaddr_storage ss;
+    VmrpcTerms *terms;
+    uint64_t taken;
+    ssize_t n;
+
+    n = send_destination(srv, s, call, &msg, &ss, &terms);
+    if (n == 0) {
+        n = vmrpc_budget_send(srv, terms, s, call, msg.msg_name, &taken);
+        if (n == 0) {
+            n = send_to(srv, s, call, &msg);
+            vmrpc_budget_sent(terms, taken, n);
+        }
+    }
+    vmrpc_terms_unref(terms);
+    if (n > 0) {
+        vmrpc_limits_passed(&srv->reach.limits, VMRPC_FLOW_SENT, n);
+    }
+    return n;
 }
 
 /* A send that fails (EFAULT) discards the datagram that MSG_MORE began. */
@@ -321,6 +349,8 @@ int vmrpc_call_sendmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     }
     if (to_resolver(srv, s, call)) {
         n = vmrpc_resolver_send(srv, s, call);
+    } else if (!vmrpc_throttle_admits(srv, s, VMRPC_FLOW_SENT)) {
+        n = -EAGAIN;            /* which says nothing about the host's socket */
     } else {
         n = send_host(srv, s, call);
         vmrpc_ready_sent(srv, s, call->out_len, n);
@@ -612,7 +642,9 @@ int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (call->result.sin_family == AF_INET && call->control_len) {
         recv_control_own(srv, s, call);
     }
-    if (n == -EAGAIN && vmrpc_sock_is_host(s)) {
+    if (n == -EAGAIN && vmrpc_sock_is_host(s) &&
+        (flags & MSG_ERRQUEUE ||
+         vmrpc_throttle_admits(srv, s, VMRPC_FLOW_RECEIVED))) {
         n = vmrpc_gateway_receives(s, flags)
             ? vmrpc_gateway_recv(s, call, flags)
             : recv_any(srv, s, call, flags);
@@ -627,6 +659,8 @@ int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (!(flags & MSG_PEEK)) {
         s->bytes_received += call->in_data_len;
         srv->counters.bytes_received += call->in_data_len;
+        vmrpc_limits_passed(&srv->reach.limits, VMRPC_FLOW_RECEIVED,
+                            call->in_data_len);
     }
     return 0;
 }

@@ -25,18 +25,17 @@
 #include "hw/vmrpc/server/budget.h"
 #include "hw/vmrpc/server/calls-connect.h"
 #include "hw/vmrpc/server/calls-data.h"
-#include "hw/vmrpc/server/evidence.h"
 #include "hw/vmrpc/server/first-bytes.h"
 #include "hw/vmrpc/server/gateway.h"
 #include "hw/vmrpc/server/groups.h"
 #include "hw/vmrpc/server/hostsock.h"
 #include "hw/vmrpc/server/options.h"
-#include "hw/vmrpc/server/parked.h"
 #include "hw/vmrpc/server/race.h"
 #include "hw/vmrpc/server/ready.h"
 #include "hw/vmrpc/server/resolver.h"
 #include "hw/vmrpc/server/resolver-queue.h"
 #include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/server/throttle.h"
 #include "hw/vmrpc/server/watch.h"
 #include "hw/vmrpc/wire/guest-numbers.h"
 #include "hw/vmrpc/wire/sockopt.h"
@@ -113,8 +112,6 @@ static VMRPC_LOCKED int call_socket(VmrpcServer *srv, VmrpcCall *call)
 
 int vmrpc_sock_close(VmrpcServer *srv, VmrpcSock *s)
 {
-    vmrpc_evidence_close(srv, s);
-    vmrpc_unpark(srv, s);
     vmrpc_resolver_detach(srv, s);
     vmrpc_event_unqueue(srv, s);
     vmrpc_watch_forget(srv, s);
@@ -124,6 +121,7 @@ int vmrpc_sock_close(VmrpcServer *srv, VmrpcSock *s)
         s->ops->detach(srv, s);
     }
     vmrpc_groups_forget(srv, s);
+    vmrpc_throttle_forget(srv, s);
     vmrpc_budget_release(srv, &s->buffers);
     vmrpc_arriving_port_freed(srv, s);
     return vmrpc_sock_remove(srv, s);
@@ -301,9 +299,12 @@ static int call_getsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (getsockopt(s->fd, opt.level, opt.optname, opt.bytes, &opt.len) < 0) {
         return -errno;
     }
-    if ((s->race || s->parked == VMRPC_PARKED_CONNECT) &&
-        opt.level == IPPROTO_TCP && opt.optname == TCP_INFO) {
-        /* The host's is of the first attempt alone, which may have failed. */
+    if ((s->race || s->proxied) && opt.level == IPPROTO_TCP &&
+        opt.optname == TCP_INFO) {
+        /*
+         * The host's is of the first attempt alone, which may have failed, or
+         * of the connection to the proxy.
+         */
         opt.bytes[offsetof(struct tcp_info, tcpi_state)] = TCP_SYN_SENT;
     }
     if (s->inq == VMRPC_INQ_OURS && opt.level == IPPROTO_TCP &&

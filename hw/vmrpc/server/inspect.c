@@ -122,7 +122,7 @@ static void view_stream(const VmrpcSock *s, VmrpcSockView *view)
     if (getsockopt(s->fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0) {
         return;
     }
-    view->state = s->race ? TCP_SYN_SENT : info.tcpi_state;
+    view->state = s->race || s->proxied ? TCP_SYN_SENT : info.tcpi_state;
     if (info.tcpi_state == TCP_LISTEN) {
         /* As ss(8) has it. */
         view->recv_queue = info.tcpi_unacked;

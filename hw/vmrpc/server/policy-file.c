@@ -8,25 +8,106 @@
 #include "hw/vmrpc/server/policy-file.h"
 
 #include <errno.h>
+#include <string.h>
 
+#include "hw/vmrpc/reach/judge.h"
 #include "hw/vmrpc/reach/policy-hits.h"
 #include "hw/vmrpc/reach/policy-parse.h"
+#include "hw/vmrpc/reach/translate.h"
+#include "hw/vmrpc/server/bind.h"
 #include "hw/vmrpc/server/budget.h"
-#include "hw/vmrpc/server/evidence.h"
 #include "hw/vmrpc/server/files.h"
 #include "hw/vmrpc/server/groups.h"
+#include "hw/vmrpc/server/proxied.h"
+#include "hw/vmrpc/server/race.h"
+#include "hw/vmrpc/server/ready.h"
 #include "hw/vmrpc/server/resolver.h"
+#include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/server/timer.h"
 
 static GQuark error_quark(void)
 {
     return g_quark_from_static_string("vmrpc-policy-file-error");
 }
 
-static VmrpcPolicy *load(WatchedFile *file, GError **errp)
+/* --- secrets of proxies ------------------------------------------------- */
+
+static void secret_free(gpointer text)
+{
+    explicit_bzero(text, strlen(text));
+    g_free(text);
+}
+
+/*
+ * The secret @id: as it is now, if this thread may ask (@asks), or as it was
+ * when one last did.
+ */
+static const char *find_secret(VmrpcServer *srv, const char *id, bool asks,
+                               GError **errp)
+{
+    const char *known;
+    char *text;
+
+    if (asks && srv->config.secret) {
+        text = srv->config.secret(id, errp);
+        if (!text) {
+            return NULL;
+        }
+        if (!srv->secrets) {
+            srv->secrets = g_hash_table_new_full(g_str_hash, g_str_equal,
+                                                 g_free, secret_free);
+        }
+        g_hash_table_insert(srv->secrets, g_strdup(id), text);
+        return text;
+    }
+    known = srv->secrets ? g_hash_table_lookup(srv->secrets, id) : NULL;
+    if (!known) {
+        g_set_error(errp, error_quark(), ENOENT, "%s",
+                    asks ? "there are no secrets here"
+                         : "it is new: 'vmrpc-reload-policy' reads it");
+    }
+    return known;
+}
+
+/* Gives the proxies of @policy their users and passwords. */
+static bool find_secrets(VmrpcServer *srv, const VmrpcPolicy *policy, bool asks,
+                         GError **errp)
+{
+    const GPtrArray *proxies = vmrpc_policy_proxies(policy);
+
+    for (guint i = 0; i < proxies->len; i++) {
+        VmrpcProxy *proxy = g_ptr_array_index(proxies, i);
+        const char *text;
+
+        if (!proxy->secret) {
+            continue;
+        }
+        text = find_secret(srv, proxy->secret, asks, errp);
+        if (text && !vmrpc_via_read_secret(text, &proxy->user,
+                                           &proxy->password)) {
+            g_set_error(errp, error_quark(), EINVAL, "it is not "
+                        "'USER:PASSWORD', of 1 to %d characters each",
+                        VMRPC_VIA_SECRET_MAX);
+            text = NULL;
+        }
+        if (!text) {
+            g_prefix_error(errp, "proxy %s: secret %s: ", proxy->name,
+                           proxy->secret);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- the file ----------------------------------------------------------- */
+
+/* @asks: this thread may ask for secrets */
+static VmrpcPolicy *load(VmrpcServer *srv, WatchedFile *file, bool asks,
+                         GError **errp)
     VMMNET_REQUIRES(file->lock)
 {
+    g_autoptr(VmrpcPolicy) policy = NULL;
     g_autofree char *text = NULL;
-    VmrpcPolicy *policy;
     gsize len;
 
     watched_file_reading(file);
@@ -38,8 +119,13 @@ static VmrpcPolicy *load(WatchedFile *file, GError **errp)
     policy = vmrpc_policy_parse(text, len, file->name, errp);
     if (!policy) {
         g_prefix_error(errp, "policy=");
+        return NULL;
     }
-    return policy;
+    if (!find_secrets(srv, policy, asks, errp)) {
+        g_prefix_error(errp, "policy=%s: ", file->name);
+        return NULL;
+    }
+    return g_steal_pointer(&policy);
 }
 
 /* --- life --------------------------------------------------------------- */
@@ -58,12 +144,11 @@ bool vmrpc_policy_file_init(VmrpcServer *srv, GError **errp)
         g_prefix_error(errp, "policy=");
         return false;
     }
-    srv->reach.policy = load(file, errp);
+    srv->reach.policy = load(srv, file, true, errp);
     if (srv->reach.policy) {
         vmrpc_limits_init(&srv->reach.limits,
                           vmrpc_policy_limits(srv->reach.policy),
                           g_get_monotonic_time());
-        vmrpc_evidence_policy(srv, NULL);
     }
     return srv->reach.policy;
 }
@@ -71,6 +156,7 @@ bool vmrpc_policy_file_init(VmrpcServer *srv, GError **errp)
 void vmrpc_policy_file_cleanup(VmrpcServer *srv)
 {
     watched_file_destroy(&srv->policy_file);
+    g_clear_pointer(&srv->secrets, g_hash_table_unref);
 }
 
 /* --- limits ------------------------------------------------------------- */
@@ -109,10 +195,11 @@ void vmrpc_change_limits(VmrpcServer *srv, const VmrpcLimitsConfig *config)
 
 /* --- changes of the file ------------------------------------------------ */
 
-static bool reload(VmrpcServer *srv, WatchedFile *file, GError **errp)
+static bool reload(VmrpcServer *srv, WatchedFile *file, bool asks,
+                   GError **errp)
     VMMNET_REQUIRES(file->lock)
 {
-    VmrpcPolicy *policy = load(file, errp), *old = NULL;
+    VmrpcPolicy *policy = load(srv, file, asks, errp), *old = NULL;
 
     vmrpc_lock(srv);
     if (policy) {
@@ -122,17 +209,16 @@ static bool reload(VmrpcServer *srv, WatchedFile *file, GError **errp)
         vmrpc_resolver_forget(srv);
         vmrpc_change_limits(srv, vmrpc_policy_limits(policy));
         srv->counters.policy_reloads++;
-        vmrpc_evidence_policy(srv, NULL);
     } else {
         srv->counters.policy_errors++;
-        vmrpc_evidence_policy(srv, (*errp)->message);
     }
     vmrpc_unlock(srv);
     vmrpc_policy_free(old);
     return policy;
 }
 
-bool vmrpc_server_reload_policy(VmrpcServer *srv, GError **errp)
+static VMRPC_UNLOCKED bool reload_now(VmrpcServer *srv, bool asks,
+                                      GError **errp)
 {
     WatchedFile *file = &srv->policy_file;
     bool ok;
@@ -143,9 +229,14 @@ bool vmrpc_server_reload_policy(VmrpcServer *srv, GError **errp)
         return false;
     }
     vmrpc_mutex_lock(&file->lock);
-    ok = reload(srv, file, errp);
+    ok = reload(srv, file, asks, errp);
     vmrpc_mutex_unlock(&file->lock);
     return ok;
+}
+
+bool vmrpc_server_reload_policy(VmrpcServer *srv, GError **errp)
+{
+    return reload_now(srv, true, errp);
 }
 
 void vmrpc_policy_file_follow(VmrpcServer *srv)
@@ -156,8 +247,79 @@ void vmrpc_policy_file_follow(VmrpcServer *srv)
     if (!vmrpc_files_changed(srv, file)) {
         return;
     }
-    vmrpc_server_reload_policy(srv, &err);
+    reload_now(srv, false, &err);
     if (srv->tracer.policy) {
         srv->tracer.policy(srv->tracer.opaque, err ? err->message : NULL);
+    }
+}
+
+/* --- connections that exist --------------------------------------------- */
+
+/* Sockets that are judged again while the lock is held. */
+#define JUDGE_BATCH     64
+
+/*
+ * The host's address of the peer of @s, which is not the proxy's.  Returns
+ * false if the host does not know it any more.
+ */
+static VMRPC_LOCKED bool find_peer(VmrpcServer *srv, const VmrpcSock *s,
+                                   struct sockaddr_storage *host)
+{
+    socklen_t len = sizeof(*host);
+
+    if (s->terms && s->terms->via) {
+        return vmrpc_addr_to_host(&srv->reach, s->peer4, s->peer_port,
+                                  host) >= 0;
+    }
+    return getpeername(s->fd, (struct sockaddr *)host, &len) == 0;
+}
+
+static bool is_same_way(const VmrpcTerms *a, const VmrpcTerms *b)
+{
+    const VmrpcProxy *via_a = a ? a->via : NULL, *via_b = b ? b->via : NULL;
+
+    return via_a && via_b ? strcmp(via_a->name, via_b->name) == 0
+                          : via_a == via_b;
+}
+
+/* If the policy still allows @s, it goes on by the rule that does. */
+static VMRPC_LOCKED void judge_again(VmrpcServer *srv, VmrpcSock *s)
+{
+    struct sockaddr_storage host;
+    VmrpcTerms *terms;
+
+    if (s->accepted || s->peer != VMRPC_PEER_REMOTE || !vmrpc_sock_is_host(s) ||
+        !find_peer(srv, s, &host)) {
+        return;
+    }
+    if (vmrpc_dest_terms(&srv->reach, &host, s->proto, &terms) == 0) {
+        if (is_same_way(s->terms, terms)) {
+            vmrpc_sock_take_terms(s, terms);
+            return;
+        }
+        vmrpc_terms_unref(terms);
+    }
+    srv->counters.connections_ended++;
+    vmrpc_race_end(srv, s);
+    vmrpc_proxied_end(srv, s);
+    vmrpc_host_abort(srv, s, ECONNABORTED);
+    vmrpc_sock_notify(srv, s);
+}
+
+void vmrpc_server_end_refused(VmrpcServer *srv)
+{
+    uint32_t next = 0;
+
+    while (next < srv->config.max_sockets) {
+        vmrpc_lock(srv);
+        for (unsigned n = 0; n < JUDGE_BATCH && next < srv->config.max_sockets;
+             next++) {
+            if (srv->socks[next]) {
+                judge_again(srv, srv->socks[next]);
+                n++;
+            }
+        }
+        vmrpc_timer_wake(srv);
+        vmrpc_unlock(srv);
     }
 }

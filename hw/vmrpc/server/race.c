@@ -45,7 +45,6 @@
 #include "hw/vmrpc/reach/candidates.h"
 #include "hw/vmrpc/server/bind.h"
 #include "hw/vmrpc/server/budget.h"
-#include "hw/vmrpc/server/evidence.h"
 #include "hw/vmrpc/server/eyeballs.h"
 #include "hw/vmrpc/server/first-bytes.h"
 #include "hw/vmrpc/server/hostsock.h"
@@ -207,7 +206,6 @@ static VMRPC_LOCKED int start_turn(VmrpcServer *srv, VmrpcRace *race,
         return -EADDRINUSE;
     }
     srv->counters.connections_raced++;
-    vmrpc_evidence_open(srv, s, dest, false);
     return connect_to(s->fd, dest);
 }
 
@@ -224,11 +222,9 @@ static VMRPC_LOCKED int start_attempt(VmrpcServer *srv, VmrpcRace *race,
     VmrpcSays says;
     int fd, ret;
 
-    if (!vmrpc_candidate_is_allowed(&srv->reach, candidate, &says)) {
+    if (!vmrpc_candidate_is_allowed(&srv->reach, candidate, race->s->terms,
+                                    &says)) {
         return -EACCES;
-    }
-    if (!vmrpc_evidence_admits(srv)) {
-        return -ENOBUFS;
     }
     ret = vmrpc_first_expect_other(srv, race->s, says);
     if (ret < 0) {
@@ -251,7 +247,6 @@ static VMRPC_LOCKED int start_attempt(VmrpcServer *srv, VmrpcRace *race,
     race->fd[i] = fd;
     srv->attempt_num++;
     srv->counters.connections_raced++;
-    vmrpc_evidence_open(srv, race->s, &dest, false);
     ret = connect_to(fd, &dest);
     if (ret == -EINPROGRESS &&
         epoll_ctl(srv->epoll_fd, EPOLL_CTL_ADD, fd, &ev) < 0) {
@@ -521,7 +516,8 @@ int vmrpc_race_start(VmrpcServer *srv, VmrpcSock *s,
     if (!is_unreachable(ret) || !may_race(srv, s, sin6->sin6_port)) {
         return ret;
     }
-    num = vmrpc_dest_candidates(&srv->reach, sin6, candidates, CANDIDATES_MAX);
+    num = vmrpc_dest_candidates(&srv->reach, sin6, candidates, CANDIDATES_MAX,
+                                s->terms);
     if (num > 1) {
         num = vmrpc_eyeballs_order(candidates, num,
                                    config->has_address6 ? &config->address6

@@ -18,7 +18,6 @@
 
 #include "vmmnet/vmrpc.h"
 #include "hw/vmrpc/alg/alg.h"
-#include "hw/vmrpc/audit/log.h"
 #include "hw/vmrpc/reach/reach.h"
 #include "hw/vmrpc/server/lock.h"
 #include "hw/vmrpc/wire/mapped.h"
@@ -54,9 +53,13 @@ typedef struct VmrpcServerConfig {
     bool alg;                   /* rewrite addresses in FTP and SIP */
     bool happy_eyeballs;        /* connect() may try a name's other addresses */
     const char *policy_file;    /* NULL: built-in refusals only */
+    /*
+     * The secret @id of a proxy, to be freed, or NULL.  Called in the thread
+     * that makes the server or calls vmrpc_server_reload_policy().  NULL: there
+     * are no secrets.
+     */
+    char *(*secret)(const char *id, GError **errp);
     uint32_t max_sockets;       /* 1 .. VMRPC_SOCKETS_MAX */
-    /* the caller's, for longer than the server; NULL: no audit log */
-    VmrpcAudit *audit;
 } VmrpcServerConfig;
 
 /* What stands behind a socket of the guest. */
@@ -99,6 +102,12 @@ typedef enum VmrpcMissing {
     X(buffers_cut)              /* and buffers smaller than asked for */      \
     X(connections_raced)        /* attempts at other addresses of a name */   \
     X(connections_raced_won)    /* and how often that was the connection */   \
+    X(connections_proxied)      /* handed to a proxy, "via" */                \
+    X(proxied_failed)           /* and failed there */                        \
+    X(sends_refused_budget)     /* "sent" of a rule: nothing is left */       \
+    X(queries_refused_budget)   /* "names" of a rule: too many new names */   \
+    X(throttled)                /* "limit sent|received": a socket waits */   \
+    X(connections_ended)        /* a new policy file refuses them */          \
     X(policy_reloads)           /* the policy file was read again */          \
     X(policy_errors)            /* and was wrong */                           \
     X(zone_reloads)             /* a zone image was read again */             \
@@ -257,17 +266,19 @@ void vmrpc_server_set_features(VmrpcServer *srv, uint64_t features);
 void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer);
 
 /*
- * Reads the policy file again, as also happens when it changes.  Returns
- * false, and the old rules are still in force, if it cannot be read or is
- * wrong, or there is none.  Any thread may call it; it reads a file.
+ * Reads the policy file and the secrets of its proxies again; a change of the
+ * file has the same effect, but cannot read secrets.  Returns false, and the
+ * old rules are still in force, if it cannot be read or is wrong, or there is
+ * none.  Any thread that may call the configuration's secret() may call it; it
+ * reads a file.
  */
 VMRPC_UNLOCKED bool vmrpc_server_reload_policy(VmrpcServer *srv, GError **errp);
 
 /*
- * The audit log takes lines again after vmrpc_audit_admits() said no: calls
- * that wait go on.  Any thread may call it.
+ * Ends the connections of the guest that the policy refuses now, or wants to
+ * go another way.  Takes the lock for a few sockets at a time.
  */
-VMRPC_UNLOCKED void vmrpc_server_audit_has_room(VmrpcServer *srv);
+VMRPC_UNLOCKED void vmrpc_server_end_refused(VmrpcServer *srv);
 
 /* The address map, which stays the server's; NULL without translation. */
 VmrpcAddrMap *vmrpc_server_addrmap(VmrpcServer *srv);

@@ -20,7 +20,6 @@
 #include <sys/socket.h>
 
 #include "hw/vmrpc/alg/alg.h"
-#include "hw/vmrpc/audit/log.h"
 #include "hw/vmrpc/reach/reach.h"
 #include "hw/vmrpc/server/lock.h"
 #include "hw/vmrpc/server/server.h"
@@ -41,12 +40,13 @@
 typedef struct VmrpcSock VmrpcSock;
 typedef struct VmrpcRace VmrpcRace;
 typedef struct VmrpcFirst VmrpcFirst;
+typedef struct VmrpcProxied VmrpcProxied;
 
 /*
  * What stands behind a socket, for the files below the one that knows it.
  * One constant struct for each kind: vmrpc_host_backing (ready.c),
- * vmrpc_resolver_backing, vmrpc_arriving_backing, vmrpc_lost_backing, and that
- * of a race in race.c.
+ * vmrpc_resolver_backing, vmrpc_arriving_backing, vmrpc_lost_backing, and those
+ * of a race in race.c and of a proxy's handshake in proxied.c.
  */
 typedef struct VmrpcBackingOps {
     VmrpcBacking kind;
@@ -119,20 +119,6 @@ typedef enum VmrpcInq {
     VMRPC_INQ_GUESTS,
 } VmrpcInq;
 
-/*
- * What waits for the audit log.  vmrpc_park() and vmrpc_unpark() make every
- * transition; each leads from or to VMRPC_PARKED_NONE.
- */
-typedef enum VmrpcParked {
-    VMRPC_PARKED_NONE,
-    VMRPC_PARKED_CONNECT,       /* a stream that is to be connected */
-    VMRPC_PARKED_SEND,          /* the first datagram to a peer */
-    VMRPC_PARKED_ACCEPT,
-} VmrpcParked;
-
-/* Peers of datagram sockets that the audit log has; a power of two */
-#define VMRPC_AUDIT_PEERS   4096
-
 /* Sizes that were granted to the buffers of a host socket; 0: no limit. */
 typedef struct VmrpcBuffers {
     uint32_t snd;
@@ -156,6 +142,7 @@ struct VmrpcSock {
     unsigned users;             /* calls that use fd without the lock */
     bool removed;               /* from the table */
     VmrpcPeer peer;
+    bool accepted;              /* the peer has connected to the guest */
     bool peer_held;             /* peer4's entry in the map is referenced */
     struct in_addr peer4;       /* if vmrpc_sock_is_connected() */
     in_port_t peer_port;        /* network byte order */
@@ -177,6 +164,7 @@ struct VmrpcSock {
     VmrpcBuffers buffers;       /* budget.c */
     VmrpcAlg *alg;              /* a gateway looks at the stream */
     VmrpcFirst *first;          /* first-bytes.c: what the guest says */
+    VmrpcTerms *terms;          /* of the rule that allowed peer4; or NULL */
 
     /* groups.c */
     GArray *groups;             /* memberships; NULL: none */
@@ -189,6 +177,13 @@ struct VmrpcSock {
     /* race.c */
     VmrpcRace *race;            /* connecting, perhaps to another address */
     bool race_options;          /* the guest has set an option meanwhile */
+
+    /* proxied.c */
+    VmrpcProxied *proxied;      /* a proxy's handshake; NULL: none */
+
+    /* throttle.c */
+    uint32_t held;              /* of VMRPC_IN, VMRPC_OUT: it has to wait */
+    GList throttled_link[VMRPC_FLOW_NUM];
 
     /* watch.c */
     bool watched;               /* fd is in the epoll set */
@@ -231,19 +226,6 @@ struct VmrpcSock {
     VmrpcSock *arriving_next;
     VmrpcSock **arriving_prev;  /* what points to us in the queue */
 
-    /* evidence.c */
-    VmrpcDecided decided;       /* of its latest destination */
-    bool opened;                /* the audit log has a line "open" of it */
-    bool peer_opened;           /* of a datagram socket: of its peer, too */
-    int open_error;             /* of connect(), positive errno */
-    int64_t opened_ms;
-    struct sockaddr_in6 opened_peer;    /* or a sockaddr_in; of a stream */
-
-    /* parked.c, calls-connect.c */
-    VmrpcParked parked;
-    GList parked_link;
-    uint32_t parked_flow;       /* of VMRPC_PARKED_CONNECT: sin6_flowinfo */
-
     uint64_t bytes_sent;
     uint64_t bytes_received;
 };
@@ -265,6 +247,7 @@ struct VmrpcServer {
 
     /* policy-file.c, zone-files.c */
     WatchedFile policy_file;
+    GHashTable *secrets;        /* id -> text; policy_file.lock guards it */
     unsigned zone_num;
     WatchedFile zone_file[DNS_OWN_ZONES_MAX];
 
@@ -288,6 +271,10 @@ struct VmrpcServer {
     GSequence *races VMRPC_GUARDED;     /* VmrpcRace, by when they are due */
     /* host sockets of races beside the socks' */
     uint32_t attempt_num VMRPC_GUARDED;
+
+    GQueue proxied VMRPC_GUARDED;       /* VmrpcProxied, by when due */
+    /* VmrpcSock, that has waited longest first */
+    GQueue throttled[VMRPC_FLOW_NUM] VMRPC_GUARDED;
 
     /* timer.c */
     int epoll_fd;
@@ -331,14 +318,6 @@ struct VmrpcServer {
     int64_t arriving_turn_ms VMRPC_GUARDED; /* when the last turn began */
     int64_t arriving_due_ms VMRPC_GUARDED; /* when to try the next ones */
     bool arriving_freed VMRPC_GUARDED;  /* a port that one may wait for */
-
-    /* evidence.c; only with config.audit */
-    const VmrpcSock *judged VMRPC_GUARDED;      /* NULL: unknown */
-    uint64_t *audit_peers VMRPC_GUARDED;
-
-    /* parked.c */
-    GQueue parked VMRPC_GUARDED;        /* of VmrpcSock */
-    bool unparks VMRPC_GUARDED;         /* they may go on */
 
     /* ready.c, watch.c */
     VmrpcSock *event_head VMRPC_GUARDED;

@@ -90,6 +90,7 @@ int vmrpc_sock_remove(VmrpcServer *srv, VmrpcSock *s)
         g_byte_array_unref(s->options);
         s->options = NULL;
     }
+    vmrpc_sock_take_terms(s, NULL);
     srv->socks[s->handle] = NULL;
     srv->sock_num--;
     srv->counters.sockets_closed++;
@@ -252,4 +253,10 @@ void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s)
     }
     s->peer4.s_addr = 0;
     s->peer_port = 0;
+}
+
+void vmrpc_sock_take_terms(VmrpcSock *s, VmrpcTerms *terms)
+{
+    vmrpc_terms_unref(s->terms);
+    s->terms = terms;
 }

@@ -84,4 +84,7 @@ VMRPC_LOCKED void vmrpc_sock_set_peer(VmrpcServer *srv, VmrpcSock *s,
                                       const struct sockaddr_in *addr);
 VMRPC_LOCKED void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s);
 
+/* @s is connected by a rule with these terms, which it takes; NULL: none. */
+VMRPC_LOCKED void vmrpc_sock_take_terms(VmrpcSock *s, VmrpcTerms *terms);
+
 #endif /* HW_VMRPC_TABLE_H */

@@ -93,8 +93,8 @@ typedef struct VmrpcVia {
  * vmrpc_via_start: begins a handshake
  * @proxy: user and password have 1 to VMRPC_VIA_SECRET_MAX octets, the user no
  *         ':' for HTTP (vmrpc_via_check_secret())
- * @target: copied; the name has 1 to VMRPC_VIA_NAME_MAX octets, letters, digits,
- *          '-', '_' and dots
+ * @target: copied; the name has 1 to VMRPC_VIA_NAME_MAX octets: letters,
+ *          digits, '-', '_' and dots
  */
 void vmrpc_via_start(VmrpcVia *via, const VmrpcViaProxy *proxy,
                      const VmrpcViaTarget *target);

@@ -3,9 +3,9 @@
  * DNS proxy between a hostile guest and a hostile upstream
  *
  * Input: a flags octet (1 = NAT64, 2 = small pool, 4 = short leases, 8 = the
- * guest uses IPv6), then
- * operations.  Each is an octet that chooses, an octet of argument, and for
- * those with a body two octets of length and the body.
+ * guest uses IPv6, 16 = keys for ECH are hidden), then operations.  Each is an
+ * octet that chooses, an octet of argument, and for those with a body two
+ * octets of length and the body.
  */
 
 #include <errno.h>
@@ -108,6 +108,13 @@ static bool fuzz_nat64(void *opaque)
     return w->flags & 1;
 }
 
+static bool fuzz_hides_ech(void *opaque)
+{
+    World *w = opaque;
+
+    return w->flags & 16;
+}
+
 static bool fuzz_uses_ipv6(void *opaque)
 {
     World *w = opaque;
@@ -121,7 +128,8 @@ static bool is_service(uint16_t type)
 }
 
 /* Checks a record in ServiceMode, which must be well-formed. */
-static void check_hints(const DnsCursor *cursor, const DnsRr *rr)
+static void check_hints(const DnsCursor *cursor, const DnsRr *rr,
+                        bool hides_ech)
 {
     const uint8_t *priority = cursor->msg + rr->rdata, *value;
     DnsSvcParams params;
@@ -132,13 +140,14 @@ static void check_hints(const DnsCursor *cursor, const DnsRr *rr)
     g_assert(dns_rdata_svcb(cursor, rr, &params) == 0);
     while ((ret = dns_svcb_param(&params, &key, &value, &len)) > 0) {
         g_assert((!priority[0] && !priority[1]) ||
-                 (key != DNS_SVCB_IPV4HINT && key != DNS_SVCB_IPV6HINT));
+                 (key != DNS_SVCB_IPV4HINT && key != DNS_SVCB_IPV6HINT &&
+                  (key != DNS_SVCB_ECH || !hides_ech)));
     }
     g_assert(ret == 0);
 }
 
 /* For all clients except validators, which set DO and CD */
-static void check_services(const uint8_t *msg, size_t len)
+static void check_services(const uint8_t *msg, size_t len, bool hides_ech)
 {
     bool dnssec_ok = false;
     DnsQuestion question;
@@ -157,7 +166,7 @@ static void check_services(const uint8_t *msg, size_t len)
     while (dns_cursor_rr(&cursor, &rr) > 0) {
         if (rr.section == DNS_SECTION_ANSWER && is_service(rr.type) &&
             rr.rrclass == DNS_CLASS_IN) {
-            check_hints(&cursor, &rr);
+            check_hints(&cursor, &rr, hides_ech);
         }
     }
 }
@@ -180,7 +189,7 @@ static void fuzz_answer(void *opaque, void *token, const uint8_t *msg,
         continue;
     }
     g_assert(ret == 0);
-    check_services(msg, len);
+    check_services(msg, len, w->flags & 16);
     w->answers++;
 }
 
@@ -215,6 +224,7 @@ static const DnsProxyOps ops = {
     .usable4 = fuzz_usable4,
     .blocked = fuzz_blocked,
     .nat64_available = fuzz_nat64,
+    .hides_ech = fuzz_hides_ech,
     .uses_ipv6 = fuzz_uses_ipv6,
     .answer = fuzz_answer,
     .now_ms = fuzz_now,

@@ -199,6 +199,42 @@ static void test_validator_addresses(void)
     world_free(w);
 }
 
+/* A validator wants signatures: a record with keys for ECH has none without. */
+static void test_validator_ech(void)
+{
+    static const char ech[] = "\0\1\0\0\1\0\3\2h2\0\5\0\4\xfe\xd\0\0";
+    static const char none[] = "\0\1\0\0\1\0\3\2h2";
+    static const struct {
+        const char *rdata;
+        size_t len;
+        bool hides, passes;
+    } cases[] = {
+        { ech, sizeof(ech) - 1, false, true },
+        { ech, sizeof(ech) - 1, true, false },
+        { none, sizeof(none) - 1, true, true },
+    };
+    World *w = world_new();
+
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        uint64_t passed = COUNTER(w, passed);
+
+        w->hides_ech = cases[i].hides;
+        ask_with(w, "a.example", DNS_TYPE_HTTPS, true, DNS_FLAG_CD);
+        begin_reply(w, w->sent_count - 1, 0x81b0);
+        add_raw(DNS_SECTION_ANSWER, "a.example", DNS_TYPE_HTTPS,
+                cases[i].rdata, cases[i].len);
+        deliver(w, w->sent_count - 1, DNS_UPSTREAM_OK);
+        assert_answer(w, 0, "a.example", DNS_TYPE_HTTPS);
+        g_assert_cmpuint(COUNTER(w, passed) - passed, ==, cases[i].passes);
+        if (!cases[i].passes) {
+            assert_records(w, "a.example 60 6 invalid 60;" OPT);
+        }
+        dns_proxy_forget(w->proxy);
+    }
+    assert_balance(w, 0);
+    world_free(w);
+}
+
 /* A malformed reply neither passes, nor becomes NODATA. */
 static void test_validator_malformed(void)
 {
@@ -465,6 +501,7 @@ int main(int argc, char **argv)
                     test_validator_negative);
     g_test_add_func("/dns/proxy/dnssec/validator-addresses",
                     test_validator_addresses);
+    g_test_add_func("/dns/proxy/dnssec/validator-ech", test_validator_ech);
     g_test_add_func("/dns/proxy/dnssec/validator-malformed",
                     test_validator_malformed);
     g_test_add_func("/dns/proxy/dnssec/validator-ptr", test_validator_ptr);

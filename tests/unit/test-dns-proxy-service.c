@@ -169,6 +169,40 @@ static void test_several(void)
     world_free(w);
 }
 
+/* An owner that reads hellos hides the keys that would encrypt them. */
+static void test_ech(void)
+{
+    static const struct {
+        Octets rdata, left;
+    } hidden[] = {
+        CASE(SERVICE ALPN PORT ECH, SERVICE ALPN PORT),
+        CASE(SERVICE_B ALPN IPV4HINT ECH UNKNOWN, SERVICE_B ALPN UNKNOWN),
+        CASE(SERVICE "\0\0\0\4\0\1\0\5" ALPN ECH,
+             SERVICE "\0\0\0\2\0\1" ALPN),
+        CASE(SERVICE "\0\0\0\2\0\5" ECH, SERVICE),
+        CASE(SERVICE ALPN PORT, SERVICE ALPN PORT),
+        CASE("\0\0\1b\0", "\0\0\1b\0"),
+    };
+    World *w = world_new();
+
+    w->hides_ech = true;
+    for (size_t i = 0; i < 2 * G_N_ELEMENTS(hidden); i++) {
+        uint16_t type = i % 2 ? DNS_TYPE_HTTPS : DNS_TYPE_SVCB;
+        const Octets *left = &hidden[i / 2].left;
+        g_autofree char *text = hex(left);
+        g_autofree char *expected = g_strdup_printf("a.example 60 %u %s;",
+                                                    type, text);
+
+        begin_service(w, "a.example", type);
+        add_service("a.example", type, &hidden[i / 2].rdata);
+        g_assert_true(!(answer_of(w, "a.example", type) & DNS_FLAG_AD) ==
+                      (left->len != hidden[i / 2].rdata.len));
+        assert_records(w, expected);
+    }
+    assert_balance(w, 0);
+    world_free(w);
+}
+
 /* A guest that uses IPv6 addresses gets the hints that lead somewhere. */
 static void test_ipv6(void)
 {
@@ -291,6 +325,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/proxy/service/hints", test_hints);
     g_test_add_func("/dns/proxy/service/unchanged", test_unchanged);
     g_test_add_func("/dns/proxy/service/several", test_several);
+    g_test_add_func("/dns/proxy/service/ech", test_ech);
     g_test_add_func("/dns/proxy/service/ipv6", test_ipv6);
     g_test_add_func("/dns/proxy/service/none", test_none);
     g_test_add_func("/dns/proxy/service/malformed", test_malformed);

@@ -272,6 +272,13 @@ static bool proxy_nat64_available(void *opaque)
     return vmrpc_nat64_in_use(&srv->reach.nat64);
 }
 
+static VMRPC_LOCKED bool proxy_hides_ech(void *opaque)
+{
+    VmrpcServer *srv = opaque;
+
+    return vmrpc_policy_hides_ech(srv->reach.policy);
+}
+
 static bool proxy_uses_ipv6(void *opaque)
 {
     VmrpcServer *srv = opaque;
@@ -324,6 +331,7 @@ static const DnsProxyOps proxy_ops = {
     .usable4 = proxy_usable4,
     .blocked = proxy_blocked,
     .nat64_available = proxy_nat64_available,
+    .hides_ech = proxy_hides_ech,
     .uses_ipv6 = proxy_uses_ipv6,
     .answer = proxy_answer,
     .now_ms = proxy_now_ms,

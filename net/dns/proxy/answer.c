@@ -759,6 +759,15 @@ static void collect_hints(DnsProxy *p, Request *r, const Reply *reply,
     }
 }
 
+/* Copies a record to p->rdata with these hints alone.  Returns its length. */
+static size_t keep_hints(DnsProxy *p, const Reply *reply, const DnsRr *rr,
+                         const RealAddresses *hints)
+{
+    return dns_svcb_keep_hints(reply->msg + rr->rdata, rr->rdlength,
+                               hints->addr, hints->num,
+                               !p->ops->hides_ech(p->opaque), p->rdata);
+}
+
 /*
  * Add the records of a name with these hints alone.  Records that are equal
  * then are added once (RFC 2181 section 5).  Returns whether all records fit.
@@ -772,8 +781,7 @@ static bool add_services(DnsProxy *p, DnsBuilder *b, const Reply *reply,
 
     dns_cursor_init(&cursor, reply->msg, reply->len);
     while (dns_reply_find(&cursor, name, reply->type, &rr)) {
-        size_t len = dns_svcb_keep_hints(reply->msg + rr.rdata, rr.rdlength,
-                                         hints->addr, hints->num, p->rdata);
+        size_t len = keep_hints(p, reply, &rr, hints);
 
         if (is_written(p, &written, len)) {
             continue;
@@ -801,9 +809,7 @@ static bool needs_change(DnsProxy *p, const Reply *reply,
     while (dns_cursor_rr(&cursor, &rr) > 0 &&
            rr.section == DNS_SECTION_ANSWER) {
         if (rr.type == reply->type && rr.rrclass == DNS_CLASS_IN
-            ? dns_svcb_keep_hints(reply->msg + rr.rdata, rr.rdlength,
-                                  hints->addr, hints->num,
-                                  p->rdata) != rr.rdlength
+            ? keep_hints(p, reply, &rr, hints) != rr.rdlength
             : rr.type != DNS_TYPE_CNAME && rr.type != DNS_TYPE_DNAME &&
               rr.type != DNS_TYPE_RRSIG) {
             return true;

@@ -57,7 +57,8 @@ void dns_proxy_answer_plain(DnsProxy *p, Request *r, const Reply *reply);
 /*
  * Answer with HTTPS or SVCB records without the address hints that lead
  * nowhere: ipv4hint, to which a client would connect without the translation,
- * and what the guest may not be led to.  A reply without them passes unchanged.
+ * and what the guest may not be led to; and without keys for Encrypted Client
+ * Hello if the owner hides them.  A reply without all of these passes unchanged.
  */
 void dns_proxy_answer_service(DnsProxy *p, Request *r, const Reply *reply);
 

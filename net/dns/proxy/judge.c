@@ -100,6 +100,9 @@ static bool lets_hints(Passage *to, const DnsCursor *cursor, const DnsRr *rr)
     int ret = dns_rdata_svcb(cursor, rr, &params);
 
     while (!ret && (ret = dns_svcb_param(&params, &key, &value, &len)) > 0) {
+        if (key == DNS_SVCB_ECH && to->p->ops->hides_ech(to->p->opaque)) {
+            return false;
+        }
         if ((key == DNS_SVCB_IPV4HINT &&
              !lets_list(to, lets_addr4, 4, value, len)) ||
             (key == DNS_SVCB_IPV6HINT &&

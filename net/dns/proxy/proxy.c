@@ -36,7 +36,8 @@
  *               with it a client would connect without asking for A, and so
  *               without translation.  Of ipv6hint, a guest that uses IPv6
  *               addresses gets those that it may be led to, others get none.
- *               All other parameters stay.
+ *               Keys for Encrypted Client Hello go if the owner hides them
+ *               (ops->hides_ech).  All other parameters stay.
  *   PTR         For a virtual address, PTR of the IPv6 address behind it is
  *               asked under ip6.arpa.  Questions of other types for such a
  *               name are answered by the same reply: the name exists if there

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The address hints of SVCB and HTTPS records, RFC 9460 section 7.3 */
+/* What leads a guest astray in SVCB and HTTPS records, RFC 9460 */
 #include <stdbool.h>
 #include <string.h>
 
@@ -12,11 +12,12 @@
 #define KEY_LEN         2
 #define IN6_LEN         sizeof(struct in6_addr)
 
-/* The addresses that stay */
+/* The addresses and keys that stay */
 typedef struct Keep {
     const DnsProxyAddress *addr;
     size_t num;
     bool ipv6hint;              /* one of them is in this record */
+    bool ech;
 } Keep;
 
 static bool is_kept(const Keep *keep, const uint8_t *addr6)
@@ -31,7 +32,7 @@ static bool is_kept(const Keep *keep, const uint8_t *addr6)
 
 static bool is_removed(const Keep *keep, uint16_t key)
 {
-    return key == DNS_SVCB_IPV4HINT ||
+    return key == DNS_SVCB_IPV4HINT || (key == DNS_SVCB_ECH && !keep->ech) ||
            (key == DNS_SVCB_IPV6HINT && !keep->ipv6hint);
 }
 
@@ -113,12 +114,12 @@ static bool keeps_ipv6hint(const Keep *keep, const uint8_t *params, size_t len)
 }
 
 size_t dns_svcb_keep_hints(const uint8_t *rdata, size_t len,
-                           const DnsProxyAddress *addr, size_t num,
+                           const DnsProxyAddress *addr, size_t num, bool ech,
                            uint8_t *out)
 {
     bool alias_mode = !get_be16(rdata);
     size_t at = alias_mode ? len : params_at(rdata);
-    Keep keep = { .addr = addr, .num = num };
+    Keep keep = { .addr = addr, .num = num, .ech = ech };
     size_t done = at;
 
     keep.ipv6hint = keeps_ipv6hint(&keep, rdata + at, len - at);

@@ -105,6 +105,11 @@ typedef struct DnsProxyOps {
                     const struct in6_addr *addr6);
     /* Has the network a NAT64 prefix, so that plain IPv4 addresses work? */
     bool (*nat64_available)(void *opaque);
+    /*
+     * Are HTTPS and SVCB answered without keys for Encrypted Client Hello?  The
+     * owner reads the name in a ClientHello.
+     */
+    bool (*hides_ech)(void *opaque);
     /* Does the guest use IPv6 addresses, so that AAAA is answered? */
     bool (*uses_ipv6)(void *opaque);
     /*
@@ -130,7 +135,7 @@ typedef struct DnsProxyOps {
     X(answers_plain)            /* A as it is, for NAT64 */                   \
     X(answers_ptr)              /* PTR of virtual addresses */                \
     X(answers_local)            /* special-use names: local-names.h */        \
-    X(answers_service)          /* HTTPS, SVCB with fewer address hints */    \
+    X(answers_service)          /* HTTPS, SVCB without a hint or a key */     \
     X(answers_any)              /* ANY of a name without address */           \
     X(nodata)                                                                 \
     X(nxdomain)                                                               \

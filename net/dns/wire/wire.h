@@ -195,6 +195,7 @@ typedef struct DnsSvcParams {
 enum {
     DNS_SVCB_MANDATORY = 0,
     DNS_SVCB_IPV4HINT = 4,
+    DNS_SVCB_ECH = 5,       /* RFC 9848 */
     DNS_SVCB_IPV6HINT = 6,
 };
 

@@ -101,6 +101,15 @@ static void fuzz_blocked(void *opaque, const DnsName *asked,
                     : fuzz_usable(opaque, asked, addr6), ==, -EACCES);
 }
 
+static void fuzz_leads_on(void *opaque, const DnsName *asked,
+                          const DnsName *target)
+{
+    World *w = opaque;
+
+    g_assert(w->flags & 16);
+    g_assert_cmpuint(target->len, >, 0);
+}
+
 static bool fuzz_nat64(void *opaque)
 {
     World *w = opaque;
@@ -217,6 +226,7 @@ static void fuzz_resolved(void *opaque, const DnsName *asked,
 static const DnsProxyOps ops = {
     .admit = fuzz_admit,
     .resolved = fuzz_resolved,
+    .leads_on = fuzz_leads_on,
     .map = fuzz_map,
     .unmap = fuzz_unmap,
     .is_above = fuzz_is_above,

@@ -203,6 +203,33 @@ static void test_ech(void)
     world_free(w);
 }
 
+/* The owner is told where a name leads on. */
+static void test_targets(void)
+{
+    static const Octets srv = OCTETS("\0\0\0\0\x14\x66\1c\7example\0");
+    World *w = world_new();
+
+    for (int told = 0; told < 2; told++) {
+        w->hides_ech = told;
+        begin_service(w, "a.example", DNS_TYPE_HTTPS);
+        add_name("a.example", DNS_TYPE_CNAME, 5, "b.example");
+        add_service("b.example", DNS_TYPE_HTTPS, &(Octets) OCTETS(SERVICE_B));
+        add_service("b.example", DNS_TYPE_HTTPS, &(Octets) OCTETS(SERVICE));
+        add_service("evil.example", DNS_TYPE_HTTPS,
+                    &(Octets) OCTETS(SERVICE_B));
+        answer_of(w, "a.example", DNS_TYPE_HTTPS);
+        begin_service(w, "_x._tcp.example", DNS_TYPE_SRV);
+        add_service("_x._tcp.example", DNS_TYPE_SRV, &srv);
+        answer_of(w, "_x._tcp.example", DNS_TYPE_SRV);
+        g_assert_cmpstr(w->leads_on, ==, told
+                        ? "a.example b.example;a.example b;a.example .;"
+                          "_x._tcp.example c.example;" : "");
+        dns_proxy_forget(w->proxy);
+    }
+    assert_balance(w, 0);
+    world_free(w);
+}
+
 /* A guest that uses IPv6 addresses gets the hints that lead somewhere. */
 static void test_ipv6(void)
 {
@@ -326,6 +353,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/proxy/service/unchanged", test_unchanged);
     g_test_add_func("/dns/proxy/service/several", test_several);
     g_test_add_func("/dns/proxy/service/ech", test_ech);
+    g_test_add_func("/dns/proxy/service/targets", test_targets);
     g_test_add_func("/dns/proxy/service/ipv6", test_ipv6);
     g_test_add_func("/dns/proxy/service/none", test_none);
     g_test_add_func("/dns/proxy/service/malformed", test_malformed);

@@ -514,6 +514,28 @@ static void test_other_rules(void)
     world_free(shared);
 }
 
+/* The name that is said leads here by a name that its answers gave. */
+static void test_targets(void)
+{
+    World *w = world_new(POLICY);
+    g_autoptr(GByteArray) stream = stream_of((HelloSpec) {
+                                                 .name = "origin.test" });
+    DnsName origin, target;
+
+    connect_guest(w);
+    assert_refused(w, fx_send(w->fx, 0, stream->data, stream->len).error,
+                   "not-asked", "origin.test", 0);
+    hang_up(w);
+    dns_name_from_text(&origin, "_https.origin.test");
+    dns_name_from_text(&target, "WWW.test");
+    w->fx->srv->reach.targets = vmrpc_targets_new();
+    vmrpc_targets_note(w->fx->srv->reach.targets, &origin, &target);
+    connect_guest(w);
+    guest_sends(w, stream->data, stream->len, RECORD);
+    peer_has(w, stream->data, stream->len);
+    world_free(w);
+}
+
 /* The rules at the time of the hello count. */
 static void test_reload(void)
 {
@@ -650,6 +672,7 @@ int main(int argc, char **argv)
     g_test_add_func("/server/first/late", test_late);
     g_test_add_func("/server/first/full", test_full);
     g_test_add_func("/server/first/other-rules", test_other_rules);
+    g_test_add_func("/server/first/targets", test_targets);
     g_test_add_func("/server/first/reload", test_reload);
     g_test_add_func("/server/first/connect-again", test_connect_again);
     g_test_add_func("/server/first/other-user", test_other_user);

@@ -33,13 +33,20 @@
 #include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/wire/uninitialized.h"
 
+/* A name that the guest says, and those by which it leads to addresses */
+typedef struct Said {
+    const char *text;
+    VmrpcNameFound ways[1 + VMRPC_TARGETS_VISITS];
+    size_t num;
+} Said;
+
 /* A destination before the policy, with room for its names. */
 typedef struct Judged {
     VmrpcDest dest;
     VmrpcVerdict why;
     VmrpcSays says;             /* what a reading demands */
-    const VmrpcNameFound *said; /* the only name that counts; NULL: all */
-    bool led;                   /* said has led to an address of a reading */
+    const Said *said;           /* the only name that counts; NULL: all */
+    bool led;                   /* it has led to an address of a reading */
     VmrpcVerdict condition;     /* the first one with terms */
     size_t name_num;
     VmrpcNameFound found[VMRPC_POLICY_MAX_NAMES];
@@ -78,19 +85,19 @@ static void fill_dest(VmrpcReach *reach, const struct sockaddr_storage *host,
 static void find_said(const VmrpcReach *reach, Judged *j,
                       const struct in_addr *behind)
 {
-    struct in6_addr mapped;
-    bool led = vmrpc_names_leads(reach->names, j->said, &j->dest.addr6);
+    struct in6_addr mapped = behind ? vmrpc_names_key4(*behind)
+                                    : j->dest.addr6;
 
-    if (!led && behind) {
-        mapped = vmrpc_names_key4(*behind);
-        led = vmrpc_names_leads(reach->names, j->said, &mapped);
-    }
-    if (led) {
-        dns_name_to_text(j->said->name, j->text[0]);
-        j->found[0] = *j->said;
-        j->names[0] = j->text[0];
-        j->name_num = 1;
-        j->led = true;
+    for (size_t i = 0; !j->name_num && i < j->said->num; i++) {
+        const VmrpcNameFound *way = &j->said->ways[i];
+
+        if (vmrpc_names_leads(reach->names, way, &j->dest.addr6) ||
+            vmrpc_names_leads(reach->names, way, &mapped)) {
+            j->found[0] = *way;
+            j->names[0] = j->said->text;
+            j->name_num = 1;
+            j->led = true;
+        }
     }
     j->dest.names = j->names;
     j->dest.num_names = j->name_num;
@@ -214,7 +221,7 @@ static const Nat64Prefix *nth_prefix(const VmrpcNat64List *nat64, unsigned n)
  * Returns 0, or a negative errno for the guest's call.
  */
 static int judge(VmrpcReach *reach, const struct sockaddr_storage *host,
-                 int proto, bool any_port, const VmrpcNameFound *said,
+                 int proto, bool any_port, const Said *said,
                  Judged *j)
 {
     VmrpcNat64List *nat64 = &reach->nat64;
@@ -357,14 +364,24 @@ bool vmrpc_dest_is_allowed(VmrpcReach *reach,
 int vmrpc_dest_says(VmrpcReach *reach, const struct sockaddr_storage *host,
                     int proto, const char *name, unsigned *line)
 {
+    const DnsName *targets[VMRPC_TARGETS_VISITS];
     Judged j VMRPC_UNINITIALIZED;
-    VmrpcNameFound said;
+    Said said = { .text = name };
     DnsName wire;
+    size_t num;
     int ret;
 
     *line = 0;
-    if (!reach->names || dns_name_from_text(&wire, name) < 0 ||
-        !vmrpc_names_find(reach->names, &wire, &said)) {
+    if (!reach->names || dns_name_from_text(&wire, name) < 0) {
+        return -ENOENT;
+    }
+    said.num = vmrpc_names_find(reach->names, &wire, &said.ways[0]);
+    num = vmrpc_targets_walk(reach->targets, &wire, targets);
+    for (size_t i = 0; i < num; i++) {
+        said.num += vmrpc_names_find(reach->names, targets[i],
+                                     &said.ways[said.num]);
+    }
+    if (!said.num) {
         return -ENOENT;
     }
     ret = judge(reach, host, proto, false, &said, &j);

@@ -57,7 +57,8 @@ bool vmrpc_dest_is_allowed(VmrpcReach *reach,
  * The rules are read as if the destination had this one name.
  *
  * Returns: 0; -ENOENT if the guest has not asked for the name, or was led
- * elsewhere; -EACCES if the rules refuse it.
+ * elsewhere by it and by the names that the answers for it name (targets.h);
+ * -EACCES if the rules refuse it.
  */
 int vmrpc_dest_says(VmrpcReach *reach, const struct sockaddr_storage *host,
                     int proto, const char *name, unsigned *line);

@@ -53,6 +53,7 @@ void vmrpc_reach_destroy(VmrpcReach *reach)
     vmrpc_route_free(reach->route);
     vmrpc_policy_free(reach->policy);
     vmrpc_names_free(reach->names);
+    vmrpc_targets_free(reach->targets);
     vmrpc_addrmap_free(reach->map);
 }
 
@@ -88,6 +89,7 @@ bool vmrpc_reach_forget(VmrpcReach *reach, GError **errp)
     }
     vmrpc_addrmap_free(reach->map);
     vmrpc_names_free(reach->names);
+    g_clear_pointer(&reach->targets, vmrpc_targets_free);
     reach->map = map;
     reach->names = names;
     return true;

@@ -17,6 +17,7 @@
  *
  *   addrmap.h      virtual IPv4 addresses of IPv6 peers
  *   names.h        the names by which the guest got to know an address
+ *   targets.h      where the answers for a name lead on
  *   nat64-list.h   NAT64 prefixes
  *   route.h        the host's own addresses
  *   policy.h       rules of the policy file
@@ -43,6 +44,7 @@
 #include "hw/vmrpc/reach/nat64-list.h"
 #include "hw/vmrpc/reach/policy.h"
 #include "hw/vmrpc/reach/route.h"
+#include "hw/vmrpc/reach/targets.h"
 
 /* The VM's addresses, as the device's options give them. */
 typedef struct VmrpcReachConfig {
@@ -103,6 +105,7 @@ typedef struct VmrpcReach {
     int64_t (*now_ms)(void);    /* milliseconds of the monotonic clock */
     VmrpcAddrMap *map;          /* NULL without translation */
     VmrpcNames *names;          /* NULL without a resolver4 */
+    VmrpcTargets *targets;      /* NULL until there is one */
     VmrpcNat64List nat64;       /* the first of the current ones is in use */
     VmrpcRoute *route;
     VmrpcPolicy *policy;        /* NULL: built-in refusals only */
@@ -130,7 +133,7 @@ bool vmrpc_reach_init(VmrpcReach *reach, const VmrpcReachConfig *config,
 void vmrpc_reach_destroy(VmrpcReach *reach);
 
 /**
- * vmrpc_reach_forget: empty the address map and the table of names
+ * vmrpc_reach_forget: empty the address map and the tables of names
  *
  * Both are new objects after that.
  *

@@ -135,6 +135,20 @@ static VMRPC_LOCKED void proxy_resolved(void *opaque, const DnsName *asked,
     vmrpc_names_note(srv->reach.names, asked, noted, num, vmrpc_now_ms());
 }
 
+/* So does the comparison with what it says. */
+static VMRPC_LOCKED void proxy_leads_on(void *opaque, const DnsName *asked,
+                                        const DnsName *target)
+{
+    VmrpcServer *srv = opaque;
+
+    if (!srv->reach.targets) {
+        srv->reach.targets = vmrpc_targets_new();
+    }
+    if (srv->reach.targets) {
+        vmrpc_targets_note(srv->reach.targets, asked, target);
+    }
+}
+
 static VMRPC_LOCKED int proxy_map(void *opaque, const struct in6_addr *addr6,
                                   uint32_t ttl, struct in_addr *addr4,
                                   uint32_t *lease)
@@ -324,6 +338,7 @@ static VMRPC_LOCKED void proxy_answer(void *opaque, void *token,
 static const DnsProxyOps proxy_ops = {
     .admit = proxy_admit,
     .resolved = proxy_resolved,
+    .leads_on = proxy_leads_on,
     .map = proxy_map,
     .unmap = proxy_unmap,
     .is_above = proxy_is_above,

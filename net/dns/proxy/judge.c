@@ -164,3 +164,50 @@ bool dns_proxy_lets_pass(DnsProxy *p, Request *r, const Reply *reply)
     }
     return true;
 }
+
+/* --- where a name leads on ------------------------------------------------ */
+
+static void tell_alias(void *opaque, const DnsName *name, uint32_t ttl,
+                       const DnsName *target)
+{
+    const Passage *to = opaque;
+
+    to->p->ops->leads_on(to->p->opaque, &to->r->client.question.name, target);
+}
+
+/* Octets before the target in RDATA of this type; 0: it has no target */
+static size_t target_at(uint16_t type)
+{
+    switch (type) {
+    case DNS_TYPE_HTTPS:
+    case DNS_TYPE_SVCB:
+        return 2;
+    case DNS_TYPE_SRV:
+        return 6;
+    default:
+        return 0;
+    }
+}
+
+void dns_proxy_tell_targets(DnsProxy *p, Request *r, const Reply *reply)
+{
+    Passage to = { .p = p, .r = r, .left = DNS_REPLY_MAX_TARGETS };
+    DnsName name = r->client.question.name, target;
+    size_t at = target_at(reply->type);
+    uint32_t ttl = UINT32_MAX;
+    DnsCursor cursor;
+    DnsRr rr;
+
+    if (dns_reply_follow(reply, &name, &ttl, tell_alias, &to) || !at) {
+        return;
+    }
+    dns_cursor_init(&cursor, reply->msg, reply->len);
+    while (to.left-- && dns_reply_find(&cursor, &name, reply->type, &rr)) {
+        size_t pos = rr.rdata + at;
+
+        if (rr.rdlength > at &&
+            !dns_name_parse(reply->msg, reply->len, &pos, &target)) {
+            tell_alias(&to, &name, rr.ttl, &target);
+        }
+    }
+}

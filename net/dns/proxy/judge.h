@@ -17,4 +17,7 @@ void dns_proxy_leave_out(DnsProxy *p, Request *r, const PlainAddresses *found);
  */
 bool dns_proxy_lets_pass(DnsProxy *p, Request *r, const Reply *reply);
 
+/* Tell the owner where the name that was asked leads on. */
+void dns_proxy_tell_targets(DnsProxy *p, Request *r, const Reply *reply);
+
 #endif /* NET_DNS_PROXY_JUDGE_H */

@@ -7,6 +7,8 @@
 
 /* The limit of answer records that are examined, and of addresses in them */
 #define DNS_REPLY_MAX_RECORDS 1024
+/* The limit of records whose target the owner is told */
+#define DNS_REPLY_MAX_TARGETS 16
 
 /* A reply that is well-formed and belongs to its question */
 typedef struct Reply {

@@ -61,6 +61,13 @@ typedef struct DnsProxyOps {
     void (*resolved)(void *opaque, const DnsName *asked,
                      const DnsProxyAddress *addrs, size_t num);
     /*
+     * The answer for the name that the guest asked for says to go on to this
+     * one: an alias, or the target of a service (SRV, HTTPS, SVCB).  Called
+     * only while hides_ech() says so.
+     */
+    void (*leads_on)(void *opaque, const DnsName *asked,
+                     const DnsName *target);
+    /*
      * Make or find the virtual IPv4 address for addr6, and guarantee it for
      * *lease seconds from now.  ttl is the desired lease.  The TTL of the
      * answer is the lesser of both.  Returns 0; -ENOSPC if the pool is full; or

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a guest says in its first bytes must be a name that it may reach there.
+
+One guest for all; the server tells which name it was asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from lab.base import tools, wait
+from lab.guest.guest import Guest, Result
+from lab.peers import servers as peers
+from lab.peers.lab import DNS_ADDRESS, WEB2_ADDRESS, WEB_ADDRESS, Lab, lab
+
+OTHER_PORT = 5353
+#: A server here wants another key share, so the client says hello twice.
+SECOND_PORT = 444
+
+RECORDS = (
+    f"www.test. 60 IN AAAA {WEB_ADDRESS}",
+    f"other.test. 60 IN AAAA {WEB_ADDRESS}",
+    f"else.test. 60 IN AAAA {WEB2_ADDRESS}",
+    "svc.test. 60 IN HTTPS 1 . alpn=h2 ech=AAT+DQAA",
+    "origin.test. 60 IN HTTPS 1 www.test. alpn=h2",
+)
+RULES = "allow *.test tcp 443-444 tls\nallow www.test tcp 80\ndefault deny\n"
+#: Sends ``data`` by ``send``; prints the errno of that, and what a read then gives.
+ATTEMPT = """
+import errno, os, socket, sys, tempfile
+def name(e):
+    return errno.errorcode[e.errno]
+def read(s):
+    try:
+        return s.recv(100)
+    except OSError as e:
+        return name(e)
+s = socket.socket()
+{before}
+s.connect(('www.test', 443))
+try:
+    print({send})
+except OSError as e:
+    print(name(e), read(s))
+"""
+
+
+@dataclass
+class World:
+    """A guest with a policy file, and a server of two names."""
+
+    lab: Lab
+    guest: Guest
+    log: Path
+
+    def refused(self) -> int:
+        """How many streams were ended because of what they said."""
+        return self.lab.counters(self.guest)["refused_hello"]
+
+    @contextlib.contextmanager
+    def refuses(self, reason: str, name: str = "") -> Iterator[None]:
+        """One stream is refused in the block, for this reason."""
+        before, traced = self.refused(), self.traced(reason, name)
+        asked = self.log.read_text().count("\n")
+        yield
+        wait.until(lambda: self.refused() == before + 1, "a refusal")
+        assert self.traced(reason, name) == traced + 1
+        assert self.log.read_text().count("\n") == asked
+
+    def traced(self, reason: str, name: str) -> int:
+        """How many refusals of that kind QEMU has told of."""
+        known = rf" name {re.escape(name)}" if name else ""
+        lines = self.guest.stderr_path.read_text().splitlines()
+        return sum(bool(re.search(rf"port 44[34]{known}.*: {reason}\b", line)) for line in lines)
+
+    def python(self, send: str, before: str = "") -> str:
+        """What an attempt to send gives."""
+        script = ATTEMPT.format(send=send, before=before)
+        return self.guest.run(["python3", "-c", script]).stdout.strip()
+
+    def s_client(self, words: str, port: int = 443) -> Result:
+        """Say hello with OpenSSL and ask for a page."""
+        command = f"openssl s_client -connect www.test:{port} -quiet -no_ign_eof {words}"
+        request = "GET / HTTP/1.0\r\n\r\n"
+        return self.guest.run(f"(printf '{request}'; sleep 1) | {command} 2>&1", check=False)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    folder = tmp_path_factory.mktemp("said")
+    file = folder / "vm.policy"
+    file.write_text(RULES)
+    key, certificate = folder / "key.pem", folder / "certificate.pem"
+    subject = ["-subj", "/CN=www.test", "-days", "2", "-keyout", key, "-out", certificate]
+    new = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    tools.run(["openssl", "req", "-x509", *new, *subject])
+    said = 'location / { return 200 "$ssl_server_name $ssl_protocol $ssl_session_reused\\n"; }\n'
+    said += "ssl_protocols TLSv1.2 TLSv1.3; ssl_session_cache shared:all:1m;\n"
+    other = functools.partial(peers.dns, port=OTHER_PORT)
+    web = functools.partial(peers.web, root=folder, certificate=(certificate, key))
+    second = said + "ssl_ecdh_curve secp521r1;\n"
+    with lab() as built, other(built.peer, RECORDS, DNS_ADDRESS):
+        device = built.device(dns=f"{DNS_ADDRESS}@{OTHER_PORT}", policy=file)
+        with (
+            web(built.peer, port=443, server=said + "ssl_early_data on;\n") as log,
+            web(built.peer, port=SECOND_PORT, server=second),
+            built.guest(
+                device=device, arguments=["-trace", "virtio_vmrpc_refused"], ipv6=False
+            ) as guest,
+        ):
+            yield World(built, guest, log)
+
+
+def test_right_name(world: World) -> None:
+    before = world.refused()
+    assert "www.test TLSv1.3" in world.guest.run("curl -ksS https://www.test/").stdout
+    assert "other.test TLSv1.3" in world.guest.run("curl -ksS https://other.test/").stdout
+    old = "curl -ksS --tls-max 1.2 https://www.test/"
+    assert "www.test TLSv1.2" in world.guest.run(old).stdout
+    assert world.refused() == before
+
+
+def test_second_hello(world: World) -> None:
+    before = world.refused()
+    page = world.guest.run(f"curl -ksS https://www.test:{SECOND_PORT}/").stdout
+    assert "www.test TLSv1.3" in page
+    trace = world.s_client("-servername www.test -msg", SECOND_PORT).stdout
+    assert trace.count(">>> TLS 1.3, Handshake [length") >= 2 and "www.test TLSv1.3" in trace
+    assert trace.count("ClientHello") == 2
+    assert world.refused() == before
+
+
+@pytest.mark.parametrize("version", ["-tls1_2", "-tls1_3"])
+def test_resumed(world: World, version: str) -> None:
+    before = world.refused()
+    for way, reused in (("-sess_out", "."), ("-sess_in", "r")):
+        page = world.s_client(f"-servername www.test {version} {way} /tmp/session").stdout
+        assert re.search(rf"www\.test TLSv1\.[23] {re.escape(reused)}", page), page
+    assert world.refused() == before
+
+
+def test_early_data(world: World) -> None:
+    before = world.refused()
+    world.s_client("-servername www.test -tls1_3 -sess_out /tmp/early")
+    world.guest.put(b"GET / HTTP/1.0\r\n\r\n", "/tmp/request")
+    words = "-servername www.test -sess_in /tmp/early -early_data /tmp/request"
+    assert "www.test TLSv1.3 r" in world.s_client(words).stdout
+    assert world.refused() == before
+
+
+def test_wrong_name(world: World) -> None:
+    front = "curl -ksS --connect-to ::www.test: https://{}/"
+    with world.refuses("not-asked", "nobody.test"):
+        result = world.guest.run(front.format("nobody.test"), check=False)
+        assert result.rc != 0 and "nobody.test" not in result.stdout
+    world.guest.run("getent ahosts else.test")
+    with world.refuses("not-asked", "else.test"):
+        world.guest.run(front.format("else.test"), check=False)
+    with world.refuses("no-name"):
+        assert "www.test" not in world.s_client("-noservername").stdout
+    with world.refuses("malformed"):
+        world.s_client("-servername www.test.")
+
+
+def test_target_of_a_service(world: World) -> None:
+    """The answer for one name says that another serves it."""
+    get = "curl -ksS --connect-to ::www.test: https://origin.test/"
+    with world.refuses("not-asked", "origin.test"):
+        world.guest.run(get, check=False)
+    world.guest.run("dig +short origin.test HTTPS")
+    assert "origin.test TLSv1.3" in world.guest.run(get).stdout
+
+
+@pytest.mark.parametrize(
+    ("send", "before"),
+    [
+        ("s.send(b'GET / HTTP/1.0\\r\\n\\r\\n')", ""),
+        ("s.send(b'x', socket.MSG_OOB)", ""),
+        ("s.send(b'x', socket.MSG_MORE)", ""),
+        # sendfile(2) and splice(2) go round the program's own buffers
+        ("os.sendfile(s.fileno(), os.open('/etc/passwd', os.O_RDONLY), 0, 100)", ""),
+        (
+            "(os.splice(os.open('/etc/passwd', os.O_RDONLY), w, 100),"
+            " os.splice(r, s.fileno(), 100))",
+            "r, w = os.pipe()",
+        ),
+        ("s.send(b'GET /', 0x4000000)", "s.setsockopt(socket.SOL_SOCKET, 60, 1)"),
+        ("s.dup().send(b'GET /')", ""),
+        ("s.send(b'GET /')", "s.setsockopt(socket.IPPROTO_TCP, 30, 1)"),
+    ],
+    ids=["plain", "urgent", "more", "sendfile", "splice", "zero-copy", "dup", "fast-open"],
+)
+def test_no_way_round(world: World, send: str, before: str) -> None:
+    with world.refuses("malformed" if "OOB" in send else "not-tls"):
+        assert world.python(send, before).startswith("EACCES")
+
+
+def test_part_of_a_hello(world: World) -> None:
+    """The guest sends one and goes away: nothing of it arrives."""
+    with world.refuses("malformed"):
+        world.python("(s.send(b'\\x16\\x03\\x01\\x02\\x00\\x01'), s.close())")
+
+
+def test_other_ports(world: World) -> None:
+    assert world.guest.run("curl -sS http://www.test/").stdout == "an IPv6-only page\n"
+
+
+def test_keys_for_ech_are_hidden(world: World) -> None:
+    def dig(words: str) -> str:
+        return world.guest.run(f"dig +short {words} svc.test HTTPS").stdout
+
+    assert "h2" in dig("") and "ech" not in dig("").lower()
+    assert dig("+dnssec +cdflag") == ""

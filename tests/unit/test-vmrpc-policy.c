@@ -603,6 +603,60 @@ static void test_watch_names(void)
     }
 }
 
+/* A rule for pings opens no port, and no ping needs a rule that opens ports. */
+static void test_icmp(void)
+{
+    g_autoptr(VmrpcPolicy) policy = parse("allow 192.0.2.1 icmp\n"
+                                          "deny 192.0.2.0/24 icmp\n"
+                                          "allow 192.0.2.2 tcp 443\n"
+                                          "default deny");
+    VmrpcDest d = dest("192.0.2.1", IPPROTO_ICMP, 0);
+    VmrpcVerdict why;
+
+    g_assert_cmpint(vmrpc_policy_check(policy, &d, &why), ==, 0);
+    g_assert_cmpuint(why.line, ==, 1);
+    g_assert_cmpint(verdict(policy, "192.0.2.1"), ==,
+                    VMRPC_VERDICT_DENY_DEFAULT);
+    d = dest("192.0.2.2", IPPROTO_ICMP, 0);
+    g_assert_cmpint(vmrpc_policy_check(policy, &d, &why), ==, -EACCES);
+    g_assert_cmpuint(why.line, ==, 2);
+    g_assert_cmpint(verdict(policy, "192.0.2.2"), ==,
+                    VMRPC_VERDICT_ALLOW_RULE);
+}
+
+/* "dns" has a name answered, and opens nothing that it leads to. */
+static void test_only_dns(void)
+{
+    static const char *const files[] = {
+        "allow a.test dns\nwatch *.b.test dns\ndefault deny\n",
+        "allow a.test dns\nwatch *.b.test dns\ndefault deny\ndns listed\n",
+    };
+    static const uint8_t protos[] = { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP };
+    const char *const names[] = { "a.test", "x.b.test" };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
+        g_autoptr(VmrpcPolicy) policy = parse(files[i]);
+        VmrpcVerdict why;
+
+        g_assert_cmpint(vmrpc_policy_check_name(policy, "A.test", &why), ==, 0);
+        g_assert_cmpuint(why.line, ==, 1);
+        g_assert_cmpint(vmrpc_policy_check_name(policy, "x.b.test", &why), ==,
+                        0);
+        g_assert_cmpint(why.reason, ==, VMRPC_VERDICT_WATCH_RULE);
+        g_assert_cmpint(vmrpc_policy_check_name(policy, "b.test", &why), ==,
+                        -EACCES);
+        for (size_t j = 0; j < G_N_ELEMENTS(protos); j++) {
+            VmrpcDest d = dest("192.0.2.1", protos[j], 53);
+
+            d.names = names;
+            d.num_names = G_N_ELEMENTS(names);
+            g_assert_cmpint(vmrpc_policy_check(policy, &d, &why), ==, -EACCES);
+            d.any_port = true;
+            g_assert_cmpint(vmrpc_policy_check(policy, &d, &why), ==, -EACCES);
+        }
+    }
+}
+
 /* The id is that of sha256sum, and another one for each change. */
 static void test_id(void)
 {
@@ -661,8 +715,16 @@ static void test_errors(void)
         { "deny *a.com", "*that is not the whole first label*" },
         { "deny *.*.com", "*that is not the whole first label*" },
         { "deny a.b udp sctp", "*'sctp' is not a port (1 to 65535)*" },
-        { "deny 10.0.0.1 sctp", "*'sctp' is not 'tcp', 'udp', 'any', a port*"
-        },
+        { "deny 10.0.0.1 sctp", "*'sctp' is not 'tcp', 'udp', 'icmp', "
+          "'dns', 'any', a port*" },
+        { "deny 10.0.0.1 icmp 8", "*'8' is too much*" },
+        { "allow a.b icmp tls", "*'tls' needs 'tcp'*" },
+        { "allow a.b dns 53", "*'53' is too much*" },
+        { "allow a.b dns tls", "*'tls' needs 'tcp'*" },
+        { "allow 192.0.2.1 dns", "*'dns' needs a name*, not '192.0.2.1'" },
+        { "watch host dns", "*'dns' needs a name*, not 'host'" },
+        { "deny a.b dns", "*'dns' is for 'allow' and 'watch'; 'deny a.b' "
+          "denies*" },
         { "deny 10.0.0.1 tcp 0", "*'0' is not a port*" },
         { "deny 10.0.0.1 tcp 65536", "*'65536' is not a port*" },
         { "deny 10.0.0.1 tcp 10-9", "*'10-9' is not a port*" },
@@ -1067,6 +1129,8 @@ int main(int argc, char **argv)
     g_test_add_func("/policy/limits", test_limits);
     g_test_add_func("/policy/watch", test_watch);
     g_test_add_func("/policy/watch-names", test_watch_names);
+    g_test_add_func("/policy/icmp", test_icmp);
+    g_test_add_func("/policy/only-dns", test_only_dns);
     g_test_add_func("/policy/id", test_id);
     g_test_add_func("/policy/errors", test_errors);
     g_test_add_func("/policy/private", test_private);

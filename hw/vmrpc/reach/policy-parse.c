@@ -171,10 +171,36 @@ static bool parse_proto(const char *word, VmrpcPolicyRule *rule)
         rule->proto = IPPROTO_TCP;
     } else if (strcmp(word, "udp") == 0) {
         rule->proto = IPPROTO_UDP;
+    } else if (strcmp(word, "icmp") == 0) {
+        rule->proto = IPPROTO_ICMP;
+    } else if (strcmp(word, "dns") == 0) {
+        rule->proto = VMRPC_POLICY_ONLY_DNS;
     } else if (strcmp(word, "any") != 0) {
         return false;
     }
     return true;
+}
+
+/* "dns" stands for no destination, only for questions, which need a name. */
+static bool check_proto(char **words, const VmrpcPolicyKey *key,
+                        const VmrpcPolicyRule *rule, GError **errp)
+{
+    if (rule->proto != VMRPC_POLICY_ONLY_DNS) {
+        return true;
+    }
+    if (!rule->allow) {
+        return policy_fail(errp, "'dns' is for 'allow' and 'watch'; 'deny %s' "
+                           "denies questions, too", words[1]);
+    }
+    return key->kind == VMRPC_POLICY_NAME || key->kind == VMRPC_POLICY_BELOW ||
+           policy_fail(errp, "'dns' needs a name, as in 'allow "
+                       "www.example.com dns', not '%s'", words[1]);
+}
+
+/* Has the protocol no ports? */
+static bool is_portless(const VmrpcPolicyRule *rule)
+{
+    return rule->proto == IPPROTO_ICMP || rule->proto == VMRPC_POLICY_ONLY_DNS;
 }
 
 static bool is_says(const char *word, VmrpcPolicyRule *rule)
@@ -230,11 +256,15 @@ static bool parse_rule(VmrpcPolicy *policy, char **words, int n, unsigned line,
     if (i < n && parse_proto(words[i], &rule)) {
         i++;
     }
-    if (i < n && !is_says(words[i], &rule) &&
+    if (!check_proto(words, &key, &rule, errp)) {
+        return false;
+    }
+    if (i < n && !is_portless(&rule) && !is_says(words[i], &rule) &&
         !vmrpc_policy_is_term(words[i]) && !parse_ports(words[i++], &rule)) {
         return policy_fail_word(errp, words[i - 1], i == 3
-                                ? "is not 'tcp', 'udp', 'any', a port (1 to "
-                                  "65535), a range of ports, or 'tls'"
+                                ? "is not 'tcp', 'udp', 'icmp', 'dns', "
+                                  "'any', a port (1 to 65535), a range of "
+                                  "ports, or 'tls'"
                                 : "is not a port (1 to 65535), a range of "
                                   "ports, or 'tls'");
     }

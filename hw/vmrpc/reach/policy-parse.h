@@ -4,8 +4,9 @@
  *
  * One rule a line; the first one that matches decides:
  *
- *   allow|deny|watch  PREFIX|ADDR|NAME|host  [tcp|udp|any]  [PORT[-PORT]]  [tls]
- *               [via PROXY] [sent BYTES[K|M|G]/h] [names N/h]
+ *   allow|deny|watch  PREFIX|ADDR|NAME|host  [tcp|udp|icmp|dns|any]
+ *               [PORT[-PORT]]  [tls]  [via PROXY] [sent BYTES[K|M|G]/h]
+ *               [names N/h]
  *   default     allow|deny|watch
  *   dns         reachable|listed
  *   private-address  standard|PREFIX|ADDR
@@ -21,10 +22,10 @@
  * '#' starts a comment. PREFIX and ADDR are IPv4 or IPv6; NAME is a DNS name
  * with a dot in it, "www.example.com" or "db." ("db" alone), or a wildcard,
  * "*.example.com": every name below example.com, not example.com itself;
- * "host" stands for the host's own addresses.  A "private-domain" is NAME and
- * every name below it; "standard" means the usual private networks.  Defaults:
- * "default allow", "dns reachable", no private addresses, "ech strip" and no
- * limits.
+ * "host" stands for the host's own addresses; "dns" for the question after
+ * NAME, and no destination.  A "private-domain" is NAME and every name below
+ * it; "standard" means the usual private networks.  Defaults: "default allow",
+ * "dns reachable", no private addresses, "ech strip" and no limits.
  *
  * docs/vmrpc-policy.md describes the file for its authors.
  */

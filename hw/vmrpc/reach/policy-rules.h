@@ -17,6 +17,9 @@
 /* Behind every line of a file */
 #define VMRPC_POLICY_NO_LINE UINT_MAX
 
+/* The protocol of rules about questions alone: no destination has it. */
+#define VMRPC_POLICY_ONLY_DNS IPPROTO_NONE
+
 /* The subject of a rule */
 typedef enum VmrpcPolicyKind {
     VMRPC_POLICY_IPV4,

@@ -9,6 +9,7 @@
 #   make dns        the DNS server, its tools and the client library:
 #                   build/programs/dnsd
 #   make hostd      vmmnet-hostd, the root helper: build/programs/hostd
+#   make policy     what 'vmmnet policy' asks: build/programs/hw/vmrpc/policy-judge
 #   make test       the unit tests of a room, without QEMU: ROOM=net/esp [TEST=esp-sa]
 #   make lint       what tools find in the sources: Ruff, mypy, checkpatch, shellcheck, codespell
 #   make guests     the guests' kernels, modules and system, fetched and built
@@ -83,8 +84,8 @@ install = meson configure build/programs --prefix=$$(control/install --print-pre
         $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
 
 .DEFAULT_GOAL := all
-.PHONY: all full lean asan bpf ha hostd dns test lint guests deps run run-migration run-cvsw run-dns check \
-        check-quick bench install install-control install-ha install-hostd install-dns deb clean \
+.PHONY: all full lean asan bpf ha hostd dns policy test lint guests deps run run-migration run-cvsw \
+        run-dns check check-quick bench install install-control install-ha install-hostd install-dns deb clean \
         distclean
 
 all: $(or $(strip $(configured)),full)
@@ -112,7 +113,7 @@ $(BPF): $(addprefix net/hostvlan/,bpf/hostvlan.bpf.c bpf/twin.h dhcp.h forged.h 
 # Programs that need nothing of QEMU.
 build/programs/build.ninja: ; @meson setup build/programs -Dtests=false >/dev/null
 
-ha hostd dns: build/programs/build.ninja ; @ninja -C build/programs programs-$@
+ha hostd dns policy: build/programs/build.ninja ; @ninja -C build/programs programs-$@
 
 ifneq (,$(FOREIGN))
 test:
@@ -195,8 +196,9 @@ install: full install-control install-ha install-hostd install-dns
 	@$(if $(DESTDIR),,$(PYTHON) -m vmmnet.libvirt.check.place \
 	    "$$(control/install --print-prefix)/bin/$(EMULATOR)")
 
-install-control: $(BPF)
+install-control: $(BPF) policy
 	@DESTDIR=$(abspath $(DESTDIR)) control/install
+	@$(install) --tags policy
 
 install-ha: ha
 	@$(install) --tags ha

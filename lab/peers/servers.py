@@ -322,3 +322,42 @@ def ftp(space: Namespace, root: Path, address: str, port: int = 21) -> Iterator[
         log = folder / "log"
         with _server(space, command, log, port):
             yield log
+
+
+@contextlib.contextmanager
+def proxy(
+    space: Namespace,
+    kind: str,
+    address: str,
+    port: int,
+    hosts: Mapping[str, str],
+    secret: str = "",
+    denied: str = "",
+) -> Iterator[Path]:
+    """A proxy, tinyproxy for ``http`` or microsocks for ``socks5``; yields its log.
+
+    It resolves the names of ``hosts``, wants the ``secret`` USER:PASSWORD if there is one, and
+    tinyproxy refuses the host ``denied``.
+    """
+    user, _, password = secret.partition(":")
+    with _scratch() as folder:
+        table = folder / "hosts"
+        table.write_text("".join(f"{place} {name}\n" for name, place in hosts.items()))
+        if kind == "http":
+            config = folder / "tinyproxy.conf"
+            lines = [f"Port {port}", f"Listen {address}", "LogLevel Connect", "DisableViaHeader On"]
+            lines += [f"BasicAuth {user} {password}"] if secret else []
+            if denied:
+                (folder / "filter").write_text(f"^{denied}$\n")
+                lines += [f'Filter "{folder}/filter"', "FilterExtended On"]
+            config.write_text("\n".join(lines) + "\n")
+            command: list[str | Path] = ["tinyproxy", "-d", "-c", config]
+        else:
+            command = ["microsocks", "-i", address, "-p", str(port)]
+            command += ["-u", user, "-P", password] if secret else []
+        # The names are in its own /etc/hosts.
+        enter = 'mount --bind "$0" /etc/hosts && exec "$@"'
+        command = ["unshare", "--mount", "sh", "-c", enter, table, *command]
+        log = folder / "log"
+        with _server(space, command, log, port):
+            yield log

@@ -76,18 +76,23 @@ class World:
         return self.lab.counters(self.guest)
 
     @contextlib.contextmanager
-    def policy(self, text: str) -> Iterator[dict[str, int]]:
-        """Other rules for the time of a block; yields the counters before."""
-        before = self.reload(text)
+    def policy(self, text: str, secrets: bool = False) -> Iterator[dict[str, int]]:
+        """Other rules for the time of a block; yields the counters before.
+
+        A file with new ``secrets`` is read by command.
+        """
+        before = self.reload(text, secrets)
         yield before
         self.reload("")
 
-    def reload(self, text: str) -> dict[str, int]:
+    def reload(self, text: str, secrets: bool = False) -> dict[str, int]:
         """Replace the file and wait until the device has read it."""
         before = self.counters()["policy_reloads"]
         new = self.file.with_suffix(".new")
         new.write_text(text)
         new.rename(self.file)
+        if secrets:
+            self.guest.qmp("vmrpc-reload-policy")
         wait.until(lambda: self.counters()["policy_reloads"] > before, "the new policy")
         return self.counters()
 
@@ -137,6 +142,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             dns=f"{DNS_ADDRESS}@{OTHER_PORT}", nat64_prefix=NAT64_PREFIX, policy=file
         )
         traced = ["-trace", "virtio_vmrpc_refused"]
+        traced += ["-object", f"secret,id=web,data={SECRET}"]
         with built.guest(ipv6=False, device=device, arguments=traced) as guest:
             yield World(built, guest, file, anchor)
 
@@ -249,6 +255,130 @@ def test_wrong_file_changes_nothing(world: World) -> None:
         wait.until(lambda: world.counters()["policy_errors"] > errors, "the error")
         assert world.connect("www.test", 80) == "DNS"
         assert "vm.policy:2: 'dney'" in world.guest.stderr_path.read_text()
+
+
+# --- terms of a rule --------------------------------------------------------------
+
+PROXY_PORT = 3128
+SECRET = "alice:s3cret"
+
+
+def fetch(url: str) -> str:
+    """A script that prints a page, or the name of the errno."""
+    return f"""
+import errno, urllib.error, urllib.request
+try:
+    print(urllib.request.urlopen({url!r}, timeout={wait.INNER}).read().decode().strip())
+except urllib.error.URLError as e:
+    print(errno.errorcode.get(getattr(e.reason, 'errno', None), e.reason))
+"""
+
+
+@pytest.mark.parametrize("kind", ["http", "socks5"])
+def test_through_proxy(world: World, kind: str) -> None:
+    """A program without any configuration goes through the proxy, or nowhere."""
+    rules = (
+        f"proxy corp {kind} {PEER_ADDRESS} {PROXY_PORT} secret web\n"
+        "allow www.test tcp 80 via corp\n"
+        "allow ads.test tcp 80 via corp\n"
+        "default deny\n"
+    )
+    hosts = {"www.test": WEB_ADDRESS, "ads.test": WEB_ADDRESS}
+    with world.policy(rules, secrets=True) as before:
+        space = world.lab.peer
+        with peers.proxy(
+            space, kind, PEER_ADDRESS, PROXY_PORT, hosts, SECRET, denied="ads.test"
+        ) as log:
+            assert world.python(fetch("http://www.test/")) == PAGE.strip()
+            if kind == "http":
+                assert "CONNECT www.test:80" in log.read_text()
+                assert world.python(fetch("http://ads.test/")) == "EACCES"
+            assert world.connect("peer.test", ECHO_PORT) == "DNS"
+        # Without the proxy there is no other way.
+        assert world.python(fetch("http://www.test/")) == "ECONNREFUSED"
+        after = world.counters()
+        failed = 2 if kind == "http" else 1
+        assert after["proxied_failed"] == before["proxied_failed"] + failed
+        assert after["connections_proxied"] == before["connections_proxied"] + failed + 1
+
+
+def test_budget_of_octets(world: World) -> None:
+    """What leaves by a rule is bounded; what comes is not."""
+    with world.policy("allow peer.test sent 100000/h\nallow www.test tcp 80\ndefault deny\n"):
+        out = world.python(f"""
+import errno, socket
+s = socket.create_connection(('peer.test', {ECHO_PORT}), timeout={wait.INNER})
+sent = got = 0
+try:
+    while True:
+        n = s.send(bytes(7000))
+        sent += n
+        while got < sent:
+            got += len(s.recv(65536))
+except OSError as e:
+    print(errno.errorcode[e.errno], sent, got)
+# another connection by the same rule, and one by another
+s = socket.create_connection(('peer.test', {ECHO_PORT}), timeout={wait.INNER})
+try:
+    s.send(b'x')
+except OSError as e:
+    print(errno.errorcode[e.errno])
+""")
+        assert out.split("\n") == ["EACCES 100000 100000", "EACCES"]
+        assert world.python(fetch("http://www.test/")) == PAGE.strip()
+
+
+def test_budget_of_names(world: World) -> None:
+    """Data that leave as names below a wildcard."""
+    with world.policy("allow *.test names 3/h\ndns listed\ndefault deny\n") as before:
+        out = world.python("""
+import socket
+def look(name):
+    try:
+        socket.getaddrinfo(name, None)
+    except socket.gaierror as e:
+        return {socket.EAI_AGAIN: 'refused', socket.EAI_NONAME: 'none'}.get(e.errno, e)
+    return 'found'
+names = ['www.test', 'a.test', 'b.test', 'c.test', 'peer.test', 'www.test', 'A.test']
+print(*(look(name + '.') for name in names))
+""")
+        assert out == "found none none refused refused found none"
+        assert world.counters()["queries_refused_budget"] > before["queries_refused_budget"]
+
+
+def test_rate_of_octets(world: World) -> None:
+    """Programs wait, and lose nothing."""
+    with world.policy("limit sent 2M/s burst 64K\nlimit received 2M/s burst 64K\n") as before:
+        out = world.python(f"""
+import hashlib, socket, threading, time
+data = bytes(range(256)) * 12000
+s = socket.create_connection(('peer.test', {ECHO_PORT}), timeout={wait.INNER})
+begin = time.monotonic()
+threading.Thread(target=s.sendall, args=(data,)).start()
+got = b''
+while len(got) < len(data):
+    got += s.recv(1 << 20)
+print(got == data, time.monotonic() - begin > 0.8)
+""")
+        assert out == "True True"
+        assert world.counters()["throttled"] > before["throttled"]
+
+
+def test_reload_closes(world: World) -> None:
+    """A connection that the new file refuses ends, and tells the program."""
+    with world.running(f"""
+import errno, socket
+s = socket.create_connection(('peer.test', {ECHO_PORT}), timeout={wait.INNER})
+print('ready', flush=True)
+try:
+    s.recv(1)
+except OSError as e:
+    print(errno.errorcode[e.errno], flush=True)
+""") as client:
+        client.wait_output("ready")
+        with world.policy("allow www.test\ndefault deny\n"):
+            world.guest.qmp("vmrpc-reload-policy", established="close")
+            client.wait_output("ECONNRESET")
 
 
 # --- limits ---------------------------------------------------------------------

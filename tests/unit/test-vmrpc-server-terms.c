@@ -48,6 +48,7 @@ static World world_new(const char *kind)
     w.listener = peer_socket(SOCK_STREAM, &port);
     policy = g_strdup_printf("proxy corp %s %s %u\n"
                              "allow www.test tcp 443 via corp\n"
+                             "allow *.cdn.test tcp 443 via corp\n"
                              "allow 2001:db8:7::/64 tcp 444 via corp\n"
                              "default deny\n", kind, fx_peer6, port);
     w.fx = fx_new(&(FxOptions) { .policy = policy });
@@ -166,6 +167,24 @@ static void test_by_address(void)
     int fd = connect_via(&w, 0, 444);
 
     READS(&w, fd, "CONNECT [" BEYOND "]:444 HTTP/1.1\r\n");
+    close(fd);
+    world_free(&w);
+}
+
+/* Of several names of the address, the guest means the one that it asked last. */
+static void test_name_asked_last(void)
+{
+    World w = world_new("http");
+    int fd;
+
+    asked(w.fx, "b.cdn.test", BEYOND);
+    asked(w.fx, "elsewhere.test", BEYOND);
+    fd = connect_via(&w, 0, 443);
+    READS(&w, fd, "CONNECT b.cdn.test:443 HTTP/1.1\r\n");
+    close(fd);
+    asked(w.fx, "www.test", BEYOND);
+    fd = connect_via(&w, 1, 443);
+    READS(&w, fd, "CONNECT www.test:443 HTTP/1.1\r\n");
     close(fd);
     world_free(&w);
 }
@@ -601,7 +620,7 @@ static void test_end_refused(void)
     fx_ok(fx_send(fx, 0, "x", 1));
     peer_read(fd, &octet, 1);
     vmrpc_server_end_refused(fx->srv);
-    g_assert_cmpint(fx_wait_error(fx, 0), ==, ECONNABORTED);
+    g_assert_cmpint(fx_wait_error(fx, 0), ==, ECONNRESET);
     fx_fails(fx_send(fx, 0, "x", 1), EPIPE);
     g_assert_cmpint(recv(fd, &octet, 1, 0), ==, -1);
     g_assert_cmpint(errno, ==, ECONNRESET);
@@ -631,7 +650,7 @@ static void test_end_what_must_go_another_way(void)
     file_write(&f, "proxy corp http ::1 3128\nallow host tcp via corp\n");
     g_assert_true(vmrpc_server_reload_policy(fx->srv, NULL));
     vmrpc_server_end_refused(fx->srv);
-    g_assert_cmpint(fx_wait_error(fx, 0), ==, ECONNABORTED);
+    g_assert_cmpint(fx_wait_error(fx, 0), ==, ECONNRESET);
     close(fd);
     close(listener);
     fx_free(fx);
@@ -645,6 +664,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/terms/via/http", test_http);
     g_test_add_func("/vmrpc/terms/via/socks", test_socks);
     g_test_add_func("/vmrpc/terms/via/by-address", test_by_address);
+    g_test_add_func("/vmrpc/terms/via/name-asked-last", test_name_asked_last);
     g_test_add_func("/vmrpc/terms/via/guest-cannot-speak-to-proxy",
                     test_guest_cannot_speak_to_proxy);
     g_test_add_func("/vmrpc/terms/via/peek-offset", test_peek_offset);

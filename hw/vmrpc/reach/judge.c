@@ -312,15 +312,38 @@ static bool is_host_name(const char *name)
                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")];
 }
 
-static void write_pass(const Judged *j, VmrpcPass *pass)
+/*
+ * The name to say to the proxy: many names may share the address, and the guest
+ * means the one that it asked for last.  Of those that a rule for this proxy
+ * allows, that is the first.
+ */
+static const char *name_for_proxy(const VmrpcPolicy *policy, const Judged *j)
 {
-    const VmrpcVerdict *why = &j->condition;
+    for (size_t i = 0; i < j->name_num; i++) {
+        VmrpcDest dest = j->dest;
+        VmrpcVerdict why;
 
-    pass->terms = vmrpc_terms_ref(why->terms);
+        dest.names = &j->names[i];
+        dest.num_names = 1;
+        if (is_host_name(j->names[i]) &&
+            vmrpc_policy_check(policy, &dest, &why) == 0 && why.by_name &&
+            why.terms && why.terms->via == j->condition.terms->via) {
+            return j->names[i];
+        }
+    }
+    return "";
+}
+
+static void write_pass(const VmrpcPolicy *policy, const Judged *j,
+                       VmrpcPass *pass)
+{
+    VmrpcTerms *terms = j->condition.terms;
+
+    pass->says = j->says;
+    pass->terms = vmrpc_terms_ref(terms);
     pass->name[0] = '\0';
-    if (why->terms && why->terms->via && why->by_name &&
-        is_host_name(why->name)) {
-        g_strlcpy(pass->name, why->name, sizeof(pass->name));
+    if (terms && terms->via) {
+        g_strlcpy(pass->name, name_for_proxy(policy, j), sizeof(pass->name));
     }
 }
 
@@ -343,8 +366,7 @@ int vmrpc_dest_to_host(VmrpcReach *reach, const struct sockaddr_in *guest,
         dest_refused(reach, host, &j);
         return ret;
     }
-    pass->says = j.says;
-    write_pass(&j, pass);
+    write_pass(reach->policy, &j, pass);
     return len;
 }
 

@@ -331,12 +331,15 @@ void vmrpc_host_abort(VmrpcServer *srv, VmrpcSock *s, int error)
 
     if (s->fd >= 0) {
         connect(s->fd, &unspec, sizeof(unspec));
-        /* That is ECONNRESET to the host. */
-        getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &host_error, &len);
+        if (error) {
+            getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &host_error, &len);
+        }
     }
-    vmrpc_sock_clear_peer(srv, s);
+    if (s->type == SOCK_DGRAM) {
+        vmrpc_sock_clear_peer(srv, s);
+    }
     vmrpc_sock_refresh(srv, s);
-    s->so_error = error;
+    s->so_error = error ?: s->so_error;
 }
 
 void vmrpc_nat64_moved(VmrpcServer *srv)

@@ -53,8 +53,9 @@ VMRPC_LOCKED int vmrpc_host_restore_port(VmrpcServer *srv, VmrpcSock *s,
 VMRPC_LOCKED int vmrpc_host_connect_self(VmrpcServer *srv, VmrpcSock *s);
 
 /*
- * Ends the connection of @s, which has no peer then: a stream by a reset.  The
- * guest gets @error, a positive errno.
+ * Ends the connection of @s: a stream by a reset, and a datagram socket has no
+ * peer then.  The guest gets @error, a positive errno; 0: what the host makes of
+ * that, which for a stream is ECONNRESET.
  */
 VMRPC_LOCKED void vmrpc_host_abort(VmrpcServer *srv, VmrpcSock *s, int error);
 

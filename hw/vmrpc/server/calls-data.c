@@ -650,6 +650,10 @@ int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
             : recv_any(srv, s, call, flags);
         vmrpc_ready_received(srv, s, news, call->in_len, n, call->left, flags);
     }
+    if (n == -ENOTCONN && s->type == SOCK_STREAM &&
+        s->peer == VMRPC_PEER_REMOTE) {
+        n = 0;                  /* it was ended: vmrpc_host_abort() */
+    }
     if (n < 0) {
         return vmrpc_sock_error(srv, s, NULL, n);
     }

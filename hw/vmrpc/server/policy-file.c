@@ -302,7 +302,7 @@ static VMRPC_LOCKED void judge_again(VmrpcServer *srv, VmrpcSock *s)
     srv->counters.connections_ended++;
     vmrpc_race_end(srv, s);
     vmrpc_proxied_end(srv, s);
-    vmrpc_host_abort(srv, s, ECONNABORTED);
+    vmrpc_host_abort(srv, s, s->type == SOCK_DGRAM ? ECONNRESET : 0);
     vmrpc_sock_notify(srv, s);
 }
 

@@ -18,7 +18,7 @@ from lab.base import conditions, net, scratch, tools
 
 from .base import chart, commandline, goals, loads, paths, report
 from .base.loads import LOADS, METRICS, Load
-from .base.paths import PATHS, Path
+from .base.paths import OWN_PASST, PATHS, Path
 from .base.report import Comparison, Samples
 
 OURS, UNTRANSLATED = "vmrpc", "vmrpc-untranslated"
@@ -81,15 +81,17 @@ def parse(arguments: Sequence[str]) -> Plan:
     parser.add_argument(
         "--paths",
         type=commandline.names(PATHS, "paths"),
-        default=tuple(PATHS),
+        default=tuple(path for path in PATHS if path != OWN_PASST),
         metavar="PATH,…",
         help=f"only these of {', '.join(PATHS)}",
     )
+    commandline.add_both(parser, "passt")
     options = parser.parse_args(arguments)
+    more = (OWN_PASST,) if options.both and OWN_PASST not in options.paths else ()
     return Plan(
         rounds=1 if options.quick else options.rounds,
         seconds=2 if options.quick else 5,
-        paths=options.paths,
+        paths=(*options.paths, *more),
         metrics=options.only,
         output=options.output,
     )
@@ -155,9 +157,10 @@ def _alone(plan: Plan, samples: Samples) -> str:
 
 def _conditions(plan: Plan, samples: Samples) -> str:
     rounds = "1 round" if plan.rounds == 1 else f"{plan.rounds} rounds"
+    own = ["passt"] if OWN_PASST in plan.paths else []
     return (
         f"{rounds} of {plan.seconds} s, guests of 2 vCPUs under TCG; {samples.disturbance()}; "
-        f"{conditions.machine()}"
+        f"{conditions.machine('passt', own=own)}"
     )
 
 

@@ -7,7 +7,7 @@ import argparse
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from lab.base import paths
+from lab.base import paths, tools
 
 
 def parser(
@@ -39,6 +39,12 @@ def parser(
         help=f"where {name}.{kinds} go (default build/bench)",
     )
     return result
+
+
+def add_both(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add --both: peers of this machine beside those of the newest Debian."""
+    text = f"{what} also of this machine's Debian, {tools.OWN_SUITE}"
+    parser.add_argument("--both", action="store_true", help=text)
 
 
 def add_only(parser: argparse.ArgumentParser, known: Sequence[str], what: str) -> None:

@@ -15,6 +15,7 @@ its path is not being measured.
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path as File
@@ -303,7 +304,7 @@ def tayga(pingpong: File) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def passt(pingpong: File) -> Iterator[Path]:
+def passt(pingpong: File, name: str = "passt") -> Iterator[Path]:
     """virtio-net over a stream socket to passt: IPv6 in the guest too.
 
     passt cannot translate.  The MTU is passt's default and largest, 65520,
@@ -322,21 +323,22 @@ def passt(pingpong: File) -> Iterator[Path]:
         # passt drops its privileges before it makes the socket.
         folder.chmod(0o777)
         socket = folder / "passt"
-        command = ["passt", "--foreground", "--stderr", "--no-map-gw", "--socket", str(socket)]
+        program = tools.find_own("passt") if name == OWN_PASST else "passt"
+        command = [program, "--foreground", "--stderr", "--no-map-gw", "--socket", str(socket)]
         stack.enter_context(
             _daemon(host, command, lambda _: wait.until(socket.exists, "socket of passt"))
         )
         backend = f"stream,id=net0,server=off,addr.type=unix,addr.path={socket}"
         device = "virtio-net-pci,netdev=net0,host_mtu=65520"
         arguments = ["-netdev", backend]
-        guest = stack.enter_context(_guest("passt", host, pingpong, device, arguments=arguments))
+        guest = stack.enter_context(_guest(name, host, pingpong, device, arguments=arguments))
         _nic(
             guest,
             "ip link set dev eth0 mtu 65520",
             f"ip address add {HOST6}/{LINK6} dev eth0 nodad",
         )
         _guest_sysctl(guest, _PASST_GUEST_SYSCTL)
-        yield Path("passt", host, peer, PEER6, PEER6, pingpong, guest)
+        yield Path(name, host, peer, PEER6, PEER6, pingpong, guest)
 
 
 def _veth(space: Namespace) -> str:
@@ -417,6 +419,9 @@ def _translator(
     )
 
 
+#: The same peer of this machine.
+OWN_PASST = f"passt-{tools.OWN_SUITE}"
+
 Opener = Callable[[File], contextlib.AbstractContextManager[Path]]
 
 PATHS: Mapping[str, Opener] = {
@@ -428,6 +433,7 @@ PATHS: Mapping[str, Opener] = {
     "virtio-net": virtio_net,
     "virtio-net-tayga": tayga,
     "passt": passt,
+    OWN_PASST: functools.partial(passt, name=OWN_PASST),
 }
 
 # Programs of the host that a path needs; each Debian package has the program's name.

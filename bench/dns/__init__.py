@@ -8,6 +8,8 @@ server    processor time of a query over UDP and TCP, like those of a root serve
 updates   durable updates a second, and what queries feel of them
 client    time until a program has an address, with servers that are broken in fourteen ways
 guest     processor time of an answer on a guest's queue, from a zone image
+
+With --only, the names of the files have the parts: dns-server.md.
 """
 
 from __future__ import annotations
@@ -40,7 +42,13 @@ class Plan:
     #: Seconds that a lookup of the client part may take.
     patience: float
     parts: tuple[str, ...]
+    both: bool
     output: Path
+
+    @property
+    def name(self) -> str:
+        """Files of some parts do not replace those of all."""
+        return "dns" if self.parts == _PARTS else "-".join(("dns", *self.parts))
 
 
 def parse(arguments: Sequence[str]) -> Plan:
@@ -55,6 +63,7 @@ def parse(arguments: Sequence[str]) -> Plan:
         "--records", type=int, default=_RECORDS, metavar="N", help=f"(default {_RECORDS})"
     )
     commandline.add_only(parser, _PARTS, "part")
+    commandline.add_both(parser, "servers of the part server")
     chosen = parser.parse_args(arguments)
     quick = chosen.quick
     return Plan(
@@ -63,6 +72,7 @@ def parse(arguments: Sequence[str]) -> Plan:
         seconds=1 if quick else 4,
         patience=12 if quick else 120,
         parts=chosen.only,
+        both=chosen.both,
         output=chosen.output,
     )
 
@@ -72,7 +82,7 @@ def _measure(plan: Plan, found: publish.Found, folder: Path) -> None:
     rounds = {part: min(plan.rounds, _ROUNDS_MOST.get(part, plan.rounds)) for part in _PARTS}
     parts: dict[str, Callable[[int], object]] = {
         "start": lambda rounds: start.measure(plan.records, rounds, folder),
-        "server": lambda rounds: server.measure(rounds, plan.seconds, folder),
+        "server": lambda rounds: server.measure(rounds, plan.seconds, folder, both=plan.both),
         "updates": lambda rounds: changing.measure(rounds, plan.seconds, folder),
         "client": lambda rounds: client.measure(rounds, plan.patience, folder),
         "guest": lambda rounds: guest.measure(rounds, folder),
@@ -100,5 +110,5 @@ def main(arguments: Sequence[str]) -> int:
         with measure.cost() as cost:
             _measure(plan, found, Path(folder))
         found.others = cost.others
-        publish.publish(found, plan.output)
+        publish.publish(found, plan.output, plan.name)
     return 1 if found.failures else 0

@@ -2,9 +2,9 @@
 """Time until a program has an address, with broken servers.
 
 Each name is one fault (lab.dns.broken): the AAAA question meets the fault, the A
-question is answered at once. Time-outs have their defaults. Look-ups of c-ares and of glibc wait in
-parallel, ours run one after the other. A client without an address at the end of the patience
-counts with that time.
+question is answered at once. Time-outs have their defaults. Libraries are those of the peers'
+system. Look-ups of c-ares and of glibc wait in parallel, ours run one after the other. A client
+without an address at the end of the patience counts with that time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab.base import process
+from lab.base import process, tools
 from lab.base.net import Namespace, Network
 from lab.dns import client as dns_client
 
@@ -85,7 +85,7 @@ class _Bed:
             for name in ("resolv.conf", "nsswitch.conf")
         )
         unshared = ["unshare", "--mount", "--propagation=private", "sh", "-c", f'{script}exec "$@"']
-        command: list[str | Path] = [*unshared, "sh", self.program, kind, name_of(fault)]
+        command = tools.in_system(*unshared, "sh", self.program, kind, name_of(fault))
         return process.start(
             command, netns=self.space.netns, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )

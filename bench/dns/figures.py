@@ -43,7 +43,7 @@ class Line:
 def lines(found: server.Found) -> list[Line]:
     """Return each server's speeds with UDP, relative to one thread, and the target."""
     made = [Line(_TARGET_NAME, [1 + _TARGET * (n - 1) for n in _THREADS], measured=1)]
-    for kind in server.KINDS:
+    for kind in server.kinds(found):
         value = report.spread(found.values.get((kind, server.SCALING), []))
         if value and kind != server.ECHO:
             more = [server.beyond(value.median, n) for n in _THREADS[_MEASURED:]]

@@ -19,6 +19,14 @@ from . import bed, changing, client, figures, guest, server, start
 _READY_S, _RESIDENT, _SCALING, _DELAY_MS, _QUEUE_US = 0.05, 100, 1.9, 50, 1.5
 _UPDATES, _READERS = 10_000, 1.1
 _RECORDS = 8_500_000
+#: Of a query's processor time, of each peer's.
+_QUERY = 0.75
+#: Debian's packages of the servers, and of libraries, which have other names in other suites.
+_SERVERS = ("bind9", "knot", "nsd", "unbound")
+_LIBRARIES = ("libc-ares2", "libcares2", "libunbound8", "libc6")
+
+#: The title of the table of servers.
+SERVER = "Server: a root-like zone, CPU of the server"
 
 Table = list[list[str]]
 
@@ -63,7 +71,7 @@ class Goal:
         reached = self.value.median
         met = reached <= self.bound if self.most else reached >= self.bound
         wanted = f"at {'most' if self.most else 'least'} {report.number(self.bound)} {self.unit}"
-        return [self.text, wanted, str(self.value), "met" if met else "not met"]
+        return [self.text, wanted.strip(), str(self.value), "met" if met else "not met"]
 
 
 def _of(values: bed.Values, kind: str, metric: str) -> Spread | None:
@@ -86,10 +94,12 @@ def _start_goals(found: start.Found) -> Iterator[Goal]:
 
 
 def _server_goals(found: server.Found) -> Iterator[Goal]:
-    name = server.cost_name(("udp", 1))
-    ours, nsd = (_of(found.values, kind, name) for kind in (dns_peers.OURS, dns_peers.NSD))
-    if nsd:
-        yield Goal("server CPU per UDP query, against NSD's", nsd.median, ours, "us")
+    for peer in (dns_peers.NSD, dns_peers.KNOT):
+        known = ((kind, server.cost_name(("udp", 1))) for kind in (dns_peers.OURS, peer))
+        rounds = zip(*(found.values.get(each, []) for each in known), strict=False)
+        ratios = [ours / theirs for ours, theirs in rounds if ours and theirs]
+        text = f"server CPU per UDP query, of {peer}'s"
+        yield Goal(text, _QUERY, report.spread(ratios), "")
     twice = _of(found.values, dns_peers.OURS, server.SCALING)
     yield Goal("rate with two cores vs one", _SCALING, twice, "x", most=False)
 
@@ -139,26 +149,25 @@ def _rates(found: server.Found, name: str, kind: str, threads: int, how: str) ->
 
 
 def _server_tables(found: server.Found) -> Iterator[tuple[str, Table]]:
-    title = "Server: a root-like zone, CPU of the server"
-    yield title, _matrix(found.values, server.METRICS, server.KINDS)
-    rows = [["thousand answers per second", *server.KINDS]]
+    yield SERVER, _matrix(found.values, server.METRICS, server.kinds(found))
+    rows = [["thousand answers per second", *server.kinds(found)]]
     for transport, threads in server.POINTS:
         name = server.cost_name((transport, threads))
         for how in ("measured", "estimated"):
-            cells = [_rates(found, name, kind, threads, how) for kind in server.KINDS]
+            cells = [_rates(found, name, kind, threads, how) for kind in server.kinds(found)]
             rows.append([f"{transport.upper()}, threads: {threads}, {how}", *cells])
     yield "Server: rates; estimated is threads / CPU per query", rows
-    rows = [["UDP, two cores vs one, and estimates for more", *server.KINDS]]
+    rows = [["UDP, two cores vs one, and estimates for more", *server.kinds(found)]]
     for threads in (2, *server.BEYOND):
         cells = []
-        for kind in server.KINDS:
+        for kind in server.kinds(found):
             twice = _of(found.values, kind, server.SCALING)
             speed = twice.median if threads == 2 and twice else None
             if twice and threads > 2:
                 speed = server.beyond(twice.median, threads)
             cells.append(report.number(speed) if speed else "-")
         rows.append([f"{threads} cores, {'measured' if threads == 2 else 'estimated'}", *cells])
-    cells = [str(report.spread(server.by_cost(found, kind)) or "-") for kind in server.KINDS]
+    cells = [str(report.spread(server.by_cost(found, kind)) or "-") for kind in server.kinds(found)]
     rows.insert(2, ["2 cores, 2 x CPU a query with one / with two", *cells])
     yield "Server: scaling; with n cores n / (1 + (n - 1) (2 / x - 1)), x measured with two", rows
 
@@ -231,27 +240,34 @@ def _samples(found: Found) -> Iterator[tuple[str, Sequence[float | None]]]:
         yield f"guest-{name}", answers
 
 
-def publish(found: Found, output: Path) -> None:
-    """Print the tables; write the files."""
+def _machine(found: Found) -> str:
+    packages = [*(_SERVERS if found.start or found.server or found.updates else ())]
+    packages += _LIBRARIES if found.client else ()
+    has_own = found.server and {*server.kinds(found.server)} & {*server.OWN}
+    return conditions.machine(*packages, own=_SERVERS if has_own else ())
+
+
+def publish(found: Found, output: Path, name: str = "dns") -> None:
+    """Print the tables; write the files, whose names begin so."""
     others = f"background load {found.others:.0%}"
     if found.others > report.DISTURBED:
         others += "; the machine was not idle, treat all values as approximate"
-    about = f"rounds: {found.rounds}; {others}; {conditions.machine()}"
+    about = f"rounds: {found.rounds}; {others}; {_machine(found)}"
     made = list(tables(found))
     print(f"\n{about}")
     for title, rows in made:
         print(f"\n{title}\n\n{report.plain(rows)}")
     more = {"conditions": about, "failures": found.failures, "samples": dict(_samples(found))}
-    report.write_json(output / "dns.json", list(comparisons(found)), more)
+    report.write_json(output / f"{name}.json", list(comparisons(found)), more)
     text = "\n".join(f"### {title}\n\n{report.markdown(rows)}" for title, rows in made)
-    (output / "dns.md").write_text(f"{about}.\n\n{text}")
-    written = ["dns.json", "dns.md"]
+    (output / f"{name}.md").write_text(f"{about}.\n\n{text}")
+    written = [f"{name}.json", f"{name}.md"]
     if found.server and figures.lines(found.server)[1:]:
-        figures.scaling(output / "dns-threads.svg", figures.lines(found.server), about)
-        written.append("dns-threads.svg")
+        written.append(f"{name}-threads.svg")
+        figures.scaling(output / written[-1], figures.lines(found.server), about)
     if found.start:
-        figures.starting(output / "dns-start.svg", found.start, f"Median and range of {about}")
-        written.append("dns-start.svg")
-    print(f"\nwritten: {', '.join(str(output / name) for name in written)}")
+        written.append(f"{name}-start.svg")
+        figures.starting(output / written[-1], found.start, f"Median and range of {about}")
+    print(f"\nwritten: {', '.join(str(output / each) for each in written)}")
     for failure in found.failures:
         print(f"failed: {failure}", file=sys.stderr)

@@ -35,6 +35,8 @@ from .drain import Drained, Server, drain
 
 ECHO = "echo"
 KINDS = (OURS, NSD, KNOT, BIND, UNBOUND, ECHO)
+#: The same peers of this machine.
+OWN = {f"{kind} {tools.OWN_SUITE}": kind for kind in (NSD, KNOT, BIND, UNBOUND)}
 THREADS = (1, 2)
 #: Numbers of cores with estimated rates.
 BEYOND = (4, 8, 16)
@@ -154,12 +156,14 @@ class _Bed:
     def serving(self, kind: str, threads: int) -> Iterator[Server]:
         """A server; its port is unique among servers of its kind."""
         port = _PORT + threads
-        folder = self.folder / f"{kind}-{threads}"
+        folder = self.folder / f"{kind}-{threads}".replace(" ", "-")
         folder.mkdir(exist_ok=True)
         setup = Setup(folder, root.ORIGIN, self.zone, port, threads, image=self.image)
         command: Sequence[str | Path] = [self.echo, str(port), str(threads)]
         if kind != ECHO:
-            command = dns_peers.command(kind, setup)
+            command = dns_peers.command(OWN.get(kind, kind), setup)
+        if kind in OWN:
+            command = [tools.find_own(str(command[0])), *command[1:]]
         log = folder / "log"
         with (
             bed.logged(log),
@@ -234,8 +238,14 @@ def _measure(bed_: _Bed, places: Sequence[_Place], seconds: int) -> None:
             place.put("tcp", 1e6 * meter.read()[place.kind] / run.completed, run.rate)
 
 
-def _empty(found: Found, rounds: int) -> None:
-    for kind in KINDS:
+def kinds(found: Found) -> list[str]:
+    """Return those that were measured, or were to be."""
+    name = cost_name(POINTS[0])
+    return [*KINDS, *(kind for kind in OWN if (kind, name) in found.values)]
+
+
+def _empty(found: Found, rounds: int, wanted: Sequence[str]) -> None:
+    for kind in wanted:
         for transport, threads in POINTS:
             if kind != ECHO or transport == "udp":
                 name = cost_name((transport, threads))
@@ -246,23 +256,27 @@ def _empty(found: Found, rounds: int) -> None:
 
 
 def _compare(found: Found) -> None:
-    for kind in KINDS:
+    for kind in kinds(found):
         one, two = (found.rates[kind, cost_name(("udp", n))] for n in THREADS)
         found.values[kind, SCALING] = scaling(one, two)
 
 
-def measure(rounds: int, seconds: int, folder: Path) -> Found:
-    """Measure each server with one thread and with two, in each round."""
+def measure(rounds: int, seconds: int, folder: Path, *, both: bool) -> Found:
+    """Measure each server with one thread and with two, in each round.
+
+    With ``both``, also this machine's.
+    """
+    wanted = [*KINDS, *(OWN if both else ())]
     zone, asked = root.make(folder)
     image = folder / "root.vzi"
     tools.run([dns_room.program("vmmnet-zone"), "compile", root.ORIGIN, zone, "-o", image])
     found = Found()
-    _empty(found, rounds)
+    _empty(found, rounds, wanted)
     with Network() as network:
         programs = (bed.build(name, folder) for name in ("echo", "drain"))
         bed_ = _Bed(network.namespace("dns"), folder, zone, image, asked, *programs)
         for number in range(rounds):
-            for kind in report.turned(KINDS, number):
+            for kind in report.turned(wanted, number):
                 places = [_Place(found, number, kind, threads) for threads in THREADS]
                 try:
                     _measure(bed_, places, seconds)

@@ -18,14 +18,13 @@ super-frames from a tap: the guest's kernel makes both complete, and does not co
 from __future__ import annotations
 
 import contextlib
-import re
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path as File
 
-from lab.base import tools, wait
+from lab.base import wait
 from lab.base.net import Interface, Namespace, Network
 from lab.cvsw import bed as cvsw
 from lab.cvsw.openvswitch import Switch
@@ -70,12 +69,6 @@ _MOMENT = 0.2
 _OPTIONS = ("-m", "128")
 #: The guest's kernel completes checksums and cuts.
 _COMPLETE = ",csum=off,host_tso4=off,host_tso6=off,host_uso=off"
-
-
-def ovs_version() -> str:
-    """The version of Open vSwitch."""
-    found = re.search(r"(\d[\d.]*)\s*$", tools.run(["ovs-vswitchd", "--version"]).splitlines()[0])
-    return found[1] if found else "?"
 
 
 @dataclass(frozen=True)

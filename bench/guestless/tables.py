@@ -72,8 +72,7 @@ def _at_switches(values: Values) -> Iterator[Comparison]:
 
 
 def _switch_rows(values: Values) -> Iterator[list[str]]:
-    ovs = f"Open vSwitch {switched.ovs_version()}"
-    names = {switched.BRIDGE: "kernel", switched.CVSW: "CVSW", switched.OVS: ovs}
+    names = {switched.BRIDGE: "kernel", switched.CVSW: "CVSW", switched.OVS: "Open vSwitch"}
     yield ["to a frame", "by", *(load.title for load in switched.LOADS)]
     for case, switches in switched.CASES.items():
         for switch in switches:
@@ -120,7 +119,12 @@ def _goals(values: Values) -> Iterator[Goal]:
 
 def publish(loads: Sequence[Load], values: Values, rounds: int, output: File) -> None:
     """Print all tables, and write the JSON and the page."""
-    about = f"{'1 round' if rounds == 1 else f'{rounds} rounds'}; {conditions.machine()}"
+    packages = [
+        package
+        for package, kind in (("passt", PASST), ("openvswitch-switch", switched.OVS))
+        if any(path.startswith(kind) for _, path in values)
+    ]
+    about = f"{'1 round' if rounds == 1 else f'{rounds} rounds'}; {conditions.machine(*packages)}"
     sockets, frames = (list(of(loads, values)) for of in (_sockets, _frames))
     switches = list(_at_switches(values))
     goals = [row for goal in _goals(values) if (row := goal.row())]

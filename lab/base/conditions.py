@@ -7,6 +7,7 @@ import os
 import platform
 import re
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from . import paths, tools
@@ -28,9 +29,22 @@ def processors() -> str:
     return f"{os.cpu_count()} processors ({found[1] if found else platform.machine()})"
 
 
-def machine() -> str:
-    """Commit, host kernel, processors and the day, in one line."""
+def _versions(packages: Sequence[str], *, own: bool = False) -> str:
+    known = ((package, tools.version(package, own=own)) for package in packages)
+    return ", ".join(f"{package} {version}" for package, version in known if version)
+
+
+def machine(*packages: str, own: Sequence[str] = ()) -> str:
+    """Commit, peers, host kernel, processors and the day, in one line.
+
+    ``packages`` are Debian's of the peers, ``own`` those that this machine's also were peers.
+    """
+    suite, versions = tools.peers_suite(), _versions(packages)
+    peers = f"peers of Debian {suite or tools.OWN_SUITE}" if suite or versions else ""
+    if versions:
+        peers += f" ({versions})"
+    if own:
+        peers += f" and {tools.OWN_SUITE} ({_versions(own, own=True)})"
     day = time.strftime("%Y-%m-%d")
-    suite = tools.peers_suite()
-    peers = f"peers of Debian {suite}; " if suite else ""
-    return f"{commit()}; {peers}host Linux {platform.release()}, {processors()}; {day}"
+    parts = [commit(), peers, f"host Linux {platform.release()}, {processors()}", day]
+    return "; ".join(part for part in parts if part)

@@ -8,6 +8,7 @@ the reader of the error knows what to do next.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -106,6 +107,30 @@ def peers_suite() -> str:
     return _peers.suite if _peers is not None else ""
 
 
+def _own_suite() -> str:
+    text = Path("/etc/os-release").read_text()
+    found = re.search(r"^VERSION_CODENAME=(\w+)$", text, re.M)
+    return found[1] if found else "host"
+
+
+#: The suite of this machine.
+OWN_SUITE = _own_suite()
+
+
+def version(package: str, *, own: bool = False) -> str:
+    """The version of a package, without Debian's part, where peers come from; "": not there.
+
+    ``own``: on this machine.
+    """
+    root = Path("/") if own else system()
+    words = ["dpkg-query", f"--admindir={root / 'var/lib/dpkg'}", "--show"]
+    try:
+        found = run([*words, "--showformat=${Version}", package])
+    except CommandFailed:
+        return ""
+    return re.sub(r"^\d+:|-[^-]*$", "", found)
+
+
 def system() -> Path:
     """The root of the system from which peers come."""
     return _peers.root if _peers is not None else Path("/")
@@ -120,6 +145,11 @@ def find(name: str) -> str:
     """Return the path of a program, or raise with the name of its package."""
     if _peers is not None and "/" not in name and (peer := _peers.programs / name).exists():
         return str(peer)
+    return find_own(name)
+
+
+def find_own(name: str) -> str:
+    """Do the same with this machine's programs, wherever peers come from."""
     path = shutil.which(name, path=_SYSTEM_PATH) or shutil.which(name)
     if path is None:
         package = PACKAGES.get(name, name)

@@ -53,7 +53,15 @@ _BESIDE = (
         "libvirt-daemon-driver-secret",
         "pdns-backend-bind",
     ),
-    *("ipxe-qemu", "libslirp0", "qemu-system-data", "seabios", "libunbound8", "libyaml-0-2"),
+    *(
+        "ipxe-qemu",
+        "libcares2",
+        "libslirp0",
+        "qemu-system-data",
+        "seabios",
+        "libunbound8",
+        "libyaml-0-2",
+    ),
     *(
         "iproute2",
         "mount",

@@ -118,30 +118,36 @@ def _goals(values: Values) -> Iterator[Goal]:
 
 
 def publish(loads: Sequence[Load], values: Values, rounds: int, output: File) -> None:
-    """Print all tables, and write the JSON and the page."""
-    packages = [
-        package
-        for package, kind in (("passt", PASST), ("openvswitch-switch", switched.OVS))
-        if any(path.startswith(kind) for _, path in values)
-    ]
-    about = f"{'1 round' if rounds == 1 else f'{rounds} rounds'}; {conditions.machine(*packages)}"
+    """Print all tables, and write them with the JSON; switches have files of their own."""
     sockets, frames = (list(of(loads, values)) for of in (_sockets, _frames))
-    switches = list(_at_switches(values))
     goals = [row for goal in _goals(values) if (row := goal.row())]
     tables = {
         "Sockets": list(report.matrix(sockets, VMRPC)) if sockets else [],
         "Frames": list(_frame_rows(loads, values)) if frames else [],
-        "Switches": list(_switch_rows(values)) if switches else [],
         "Goals": [["metric", "goal", "measured", ""], *goals] if goals else [],
     }
+    _write(output / "guestless", "passt", rounds, tables, [*sockets, *frames])
+    switches = list(_at_switches(values))
+    tables = {"Switches": list(_switch_rows(values))}
+    _write(output / "guestless-switches", "openvswitch-switch", rounds, tables, switches)
+
+
+def _write(
+    file: File,
+    peer: str,
+    rounds: int,
+    tables: Mapping[str, Sequence[Sequence[str]]],
+    comparisons: Sequence[Comparison],
+) -> None:
+    """Write a page and its JSON, if anything was compared; ``peer`` is a package."""
+    if not comparisons:
+        return
+    about = f"{'1 round' if rounds == 1 else f'{rounds} rounds'}; {conditions.machine(peer)}"
     pages = [f"{about}.\n"]
     for title, rows in tables.items():
         if rows:
             print(f"\n{title}: ns of processor time a unit\n\n{report.plain(rows)}")
             pages.append(f"### {title}\n\n{report.markdown(rows)}")
-    print(f"\n{about}")
-    report.write_json(
-        output / "guestless.json", [*sockets, *frames, *switches], {"conditions": about}
-    )
-    (output / "guestless.md").write_text("\n".join(pages))
-    print(f"\nwritten: {output / 'guestless.json'}, {output / 'guestless.md'}")
+    report.write_json(file.with_suffix(".json"), comparisons, {"conditions": about})
+    file.with_suffix(".md").write_text("\n".join(pages))
+    print(f"\n{about}\n\nwritten: {file}.json, {file}.md")

@@ -36,11 +36,11 @@ def test_switches_have_figures(tmp_path: Path) -> None:
     ours = [f"{switched.CVSW}-{case}" for case in switched.CASES]
     words = ["--quick", "--output", str(tmp_path), "--paths", ",".join(switched.KINDS)]
     assert guestless.main([*words, "--only", "bursts-1400,supers-1400"]) == 0
-    found = json.loads((tmp_path / "guestless.json").read_text())["metrics"]
+    found = json.loads((tmp_path / "guestless-switches.json").read_text())["metrics"]
     assert {name for one in found for name in ours if one["name"].startswith(f"{name}-")} == {*ours}
     assert {one["peer_name"] for one in found} == {*switched.KINDS} - {*ours}
     assert all(one["ours"] > 0 and one["peer"] > 0 for one in found)
-    assert "Open vSwitch" in (tmp_path / "guestless.md").read_text()
+    assert "Open vSwitch" in (tmp_path / "guestless-switches.md").read_text()
 
 
 @pytest.mark.parametrize(

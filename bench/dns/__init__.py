@@ -42,7 +42,7 @@ class Plan:
     #: Seconds that a lookup of the client part may take.
     patience: float
     parts: tuple[str, ...]
-    both: bool
+    servers: tuple[str, ...]
     output: Path
 
     @property
@@ -64,15 +64,23 @@ def parse(arguments: Sequence[str]) -> Plan:
     )
     commandline.add_only(parser, _PARTS, "part")
     commandline.add_both(parser, "servers of the part server")
+    parser.add_argument("--seconds", type=int, default=4, metavar="N", help="of a measurement")
+    parser.add_argument(
+        "--servers",
+        type=commandline.names(server.KINDS, "servers"),
+        default=server.KINDS,
+        metavar="SERVER,…",
+        help=f"of the part server only these of {', '.join(server.KINDS)}",
+    )
     chosen = parser.parse_args(arguments)
     quick = chosen.quick
     return Plan(
         rounds=1 if quick else chosen.rounds,
         records=min(chosen.records, 100_000) if quick else chosen.records,
-        seconds=1 if quick else 4,
+        seconds=1 if quick else chosen.seconds,
         patience=12 if quick else 120,
         parts=chosen.only,
-        both=chosen.both,
+        servers=(*chosen.servers, *(server.OWN if chosen.both else ())),
         output=chosen.output,
     )
 

@@ -241,7 +241,7 @@ def _measure(bed_: _Bed, places: Sequence[_Place], seconds: int) -> None:
 def kinds(found: Found) -> list[str]:
     """Return those that were measured, or were to be."""
     name = cost_name(POINTS[0])
-    return [*KINDS, *(kind for kind in OWN if (kind, name) in found.values)]
+    return [kind for kind in (*KINDS, *OWN) if (kind, name) in found.values]
 
 
 def _empty(found: Found, rounds: int, wanted: Sequence[str]) -> None:
@@ -261,12 +261,8 @@ def _compare(found: Found) -> None:
         found.values[kind, SCALING] = scaling(one, two)
 
 
-def measure(rounds: int, seconds: int, folder: Path, *, both: bool) -> Found:
-    """Measure each server with one thread and with two, in each round.
-
-    With ``both``, also this machine's.
-    """
-    wanted = [*KINDS, *(OWN if both else ())]
+def measure(rounds: int, seconds: int, folder: Path, wanted: Sequence[str] = KINDS) -> Found:
+    """Measure each server with one thread and with two, in each round."""
     zone, asked = root.make(folder)
     image = folder / "root.vzi"
     tools.run([dns_room.program("vmmnet-zone"), "compile", root.ORIGIN, zone, "-o", image])

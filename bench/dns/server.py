@@ -240,8 +240,8 @@ def _measure(bed_: _Bed, places: Sequence[_Place], seconds: int) -> None:
 
 def kinds(found: Found) -> list[str]:
     """Return those that were measured, or were to be."""
-    name = cost_name(POINTS[0])
-    return [kind for kind in (*KINDS, *OWN) if (kind, name) in found.values]
+    known = {kind for kind, _ in found.values}
+    return [kind for kind in (*KINDS, *OWN) if kind in known]
 
 
 def _empty(found: Found, rounds: int, wanted: Sequence[str]) -> None:

@@ -152,13 +152,6 @@ int64_t vmrpc_limits_wait_us(VmrpcLimits *limits, VmrpcFlow flow,
     return bucket->level > 0 ? 0 : -bucket->level / (int64_t)rate->per_s + 1;
 }
 
-void vmrpc_limits_passed(VmrpcLimits *limits, VmrpcFlow flow, uint64_t octets)
-{
-    if (limits->config.flow[flow].per_s) {
-        limits->flow[flow].level -= octets * TOKEN;
-    }
-}
-
 bool vmrpc_limits_socket(VmrpcLimits *limits, uint32_t sockets)
 {
     return !limits->config.sockets || sockets < limits->config.sockets;

@@ -106,7 +106,13 @@ int64_t vmrpc_limits_wait_us(VmrpcLimits *limits, VmrpcFlow flow,
                              int64_t now_us);
 
 /** vmrpc_limits_passed: @octets of @flow have passed, less than 2^32 */
-void vmrpc_limits_passed(VmrpcLimits *limits, VmrpcFlow flow, uint64_t octets);
+static inline void vmrpc_limits_passed(VmrpcLimits *limits, VmrpcFlow flow,
+                                       uint64_t octets)
+{
+    if (limits->config.flow[flow].per_s) {
+        limits->flow[flow].level -= octets * 1000000;
+    }
+}
 
 /**
  * vmrpc_limits_socket: the guest wants one more socket

@@ -13,25 +13,13 @@ VmrpcTerms *vmrpc_terms_new(void)
     return g_atomic_rc_box_new0(VmrpcTerms);
 }
 
-VmrpcTerms *vmrpc_terms_ref(VmrpcTerms *terms)
-{
-    return terms ? g_atomic_rc_box_acquire(terms) : NULL;
-}
-
-static void terms_clear(gpointer opaque)
+void vmrpc_terms_free(gpointer opaque)
 {
     VmrpcTerms *terms = opaque;
 
     vmrpc_hourly_unref(terms->sent);
     vmrpc_hourly_unref(terms->names);
     vmrpc_proxy_unref(terms->via);
-}
-
-void vmrpc_terms_unref(VmrpcTerms *terms)
-{
-    if (terms) {
-        g_atomic_rc_box_release_full(terms, terms_clear);
-    }
 }
 
 VmrpcProxy *vmrpc_proxy_new(void)

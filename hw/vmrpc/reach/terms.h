@@ -53,9 +53,21 @@ typedef struct VmrpcTerms {
 /** vmrpc_terms_new: without any condition; one reference */
 VmrpcTerms *vmrpc_terms_new(void);
 
-/** vmrpc_terms_ref, vmrpc_terms_unref: @terms may be NULL */
-VmrpcTerms *vmrpc_terms_ref(VmrpcTerms *terms);
-void vmrpc_terms_unref(VmrpcTerms *terms);
+/** vmrpc_terms_free: @terms has lost its last reference */
+void vmrpc_terms_free(gpointer terms);
+
+/** vmrpc_terms_ref, vmrpc_terms_unref: @terms may be NULL, and mostly is */
+static inline VmrpcTerms *vmrpc_terms_ref(VmrpcTerms *terms)
+{
+    return terms ? g_atomic_rc_box_acquire(terms) : NULL;
+}
+
+static inline void vmrpc_terms_unref(VmrpcTerms *terms)
+{
+    if (terms) {
+        g_atomic_rc_box_release_full(terms, vmrpc_terms_free);
+    }
+}
 
 /** vmrpc_proxy_new, _ref, _unref: the same for a proxy, all zero */
 VmrpcProxy *vmrpc_proxy_new(void);

@@ -300,18 +300,20 @@ static VMRPC_LOCKED ssize_t send_host(VmrpcServer *srv, VmrpcSock *s,
     struct msghdr msg = { .msg_iov = call->scratch->iov };
     struct sockaddr_storage ss;
     VmrpcTerms *terms;
-    uint64_t taken;
+    uint64_t taken = 0;
     ssize_t n;
 
     n = send_destination(srv, s, call, &msg, &ss, &terms);
-    if (n == 0) {
+    if (n == 0 && terms) {
         n = vmrpc_budget_send(srv, terms, s, call, msg.msg_name, &taken);
-        if (n == 0) {
-            n = send_to(srv, s, call, &msg);
-            vmrpc_budget_sent(terms, taken, n);
-        }
     }
-    vmrpc_terms_unref(terms);
+    if (n == 0) {
+        n = send_to(srv, s, call, &msg);
+    }
+    if (terms) {
+        vmrpc_budget_sent(terms, taken, n);
+        vmrpc_terms_unref(terms);
+    }
     if (n > 0) {
         vmrpc_limits_passed(&srv->reach.limits, VMRPC_FLOW_SENT, n);
     }

@@ -31,10 +31,9 @@ static VMRPC_LOCKED void release(VmrpcServer *srv, VmrpcSock *s, VmrpcFlow flow)
     }
 }
 
-bool vmrpc_throttle_admits(VmrpcServer *srv, VmrpcSock *s, VmrpcFlow flow)
+bool vmrpc_throttle_asks(VmrpcServer *srv, VmrpcSock *s, VmrpcFlow flow)
 {
-    if (!srv->reach.limits.config.flow[flow].per_s ||
-        vmrpc_limits_wait_us(&srv->reach.limits, flow,
+    if (vmrpc_limits_wait_us(&srv->reach.limits, flow,
                              g_get_monotonic_time()) == 0) {
         return true;
     }

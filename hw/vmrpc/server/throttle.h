@@ -7,12 +7,21 @@
 
 #include "hw/vmrpc/server/state.h"
 
+/* vmrpc_throttle_admits(), where there is a limit. */
+VMRPC_LOCKED bool vmrpc_throttle_asks(VmrpcServer *srv, VmrpcSock *s,
+                                      VmrpcFlow flow);
+
 /*
  * May octets of @flow pass now?  If not, @s is neither writable nor readable,
  * as the case may be, until they may, and the guest gets an event then.
  */
-VMRPC_LOCKED bool vmrpc_throttle_admits(VmrpcServer *srv, VmrpcSock *s,
-                                        VmrpcFlow flow);
+static inline VMRPC_LOCKED bool vmrpc_throttle_admits(VmrpcServer *srv,
+                                                      VmrpcSock *s,
+                                                      VmrpcFlow flow)
+{
+    return !srv->reach.limits.config.flow[flow].per_s ||
+           vmrpc_throttle_asks(srv, s, flow);
+}
 
 /* @s is being closed. */
 VMRPC_LOCKED void vmrpc_throttle_forget(VmrpcServer *srv, VmrpcSock *s);

@@ -5,6 +5,7 @@
  * The proxy is a socket of the test, at the peer's address.  What the guest
  * wants to reach has no route: only the proxy could lead there.
  */
+#include "tests/fixtures/hello-fixture.h"
 #include "tests/fixtures/server-fixture.h"
 
 #include <arpa/inet.h>
@@ -186,6 +187,41 @@ static void test_name_asked_last(void)
     fd = connect_via(&w, 1, 443);
     READS(&w, fd, "CONNECT www.test:443 HTTP/1.1\r\n");
     close(fd);
+    world_free(&w);
+}
+
+/*
+ * With "tls" the stream must say the name that the proxy was asked for, not
+ * another that the same rule would allow.
+ */
+static void test_says_what_the_proxy_heard(void)
+{
+    static const struct {
+        const char *name;
+        int error;
+    } cases[] = { { "b.cdn.test", 0 }, { "a.cdn.test", EACCES } };
+    uint16_t port;
+    World w = { .listener = peer_socket(SOCK_STREAM, &port) };
+    g_autofree char *policy =
+        g_strdup_printf("proxy corp http %s %u\n"
+                        "allow *.cdn.test tcp 443 tls via corp\n"
+                        "default deny\n", fx_peer6, port);
+
+    w.fx = fx_new(&(FxOptions) { .policy = policy });
+    asked(w.fx, "a.cdn.test", BEYOND);
+    asked(w.fx, "b.cdn.test", BEYOND);
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GByteArray) hello = g_byte_array_new();
+        int fd = connect_via(&w, i, 443);
+
+        hello_add(hello, &(HelloSpec) { .name = cases[i].name }, 4096);
+        READS(&w, fd, "CONNECT b.cdn.test:443 HTTP/1.1\r\n"
+                      "Host: b.cdn.test:443\r\n\r\n");
+        SAYS(fd, "HTTP/1.1 200 OK\r\n\r\n");
+        fx_wait(w.fx, i, VMRPC_OUT);
+        fx_fails(fx_send(w.fx, i, hello->data, hello->len), cases[i].error);
+        close(fd);
+    }
     world_free(&w);
 }
 
@@ -665,6 +701,8 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/terms/via/socks", test_socks);
     g_test_add_func("/vmrpc/terms/via/by-address", test_by_address);
     g_test_add_func("/vmrpc/terms/via/name-asked-last", test_name_asked_last);
+    g_test_add_func("/vmrpc/terms/via/says-what-the-proxy-heard",
+                    test_says_what_the_proxy_heard);
     g_test_add_func("/vmrpc/terms/via/guest-cannot-speak-to-proxy",
                     test_guest_cannot_speak_to_proxy);
     g_test_add_func("/vmrpc/terms/via/peek-offset", test_peek_offset);

@@ -289,7 +289,7 @@ static VMRPC_LOCKED int connect_watched(VmrpcServer *srv, VmrpcSock *s,
                                         const struct sockaddr_storage *ss,
                                         socklen_t len, VmrpcSays says)
 {
-    int ret = vmrpc_first_expect(srv, s, says, ss);
+    int ret = vmrpc_first_expect(srv, s, says, ss, NULL);
 
     if (ret == 0) {
         ret = connect(s->fd, (const struct sockaddr *)ss, len) < 0 ? -errno
@@ -328,7 +328,8 @@ static VMRPC_LOCKED int connect_proxied(VmrpcServer *srv, VmrpcSock *s,
                                         const VmrpcPass *pass)
 {
     bool watched = pass->says != VMRPC_SAYS_ANYTHING || s->first;
-    int ret = watched ? vmrpc_first_expect(srv, s, pass->says, host) : 0;
+    const char *name = pass->name[0] ? pass->name : NULL;
+    int ret = watched ? vmrpc_first_expect(srv, s, pass->says, host, name) : 0;
 
     if (ret == 0) {
         ret = vmrpc_proxied_connect(srv, s, host, pass);

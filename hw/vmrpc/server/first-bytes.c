@@ -62,6 +62,7 @@ struct VmrpcFirst {
     bool sure;                  /* peer is that of the host socket */
     bool owes;                  /* the guest sends one kept octet again */
     struct sockaddr_in6 peer;   /* or a sockaddr_in */
+    char *only;                 /* the name that it may say; NULL: several */
     VmrpcHello hello;
     uint8_t *kept;              /* in the order of the stream */
     uint32_t num;
@@ -187,6 +188,9 @@ static VMRPC_LOCKED VmrpcSaidReason judge(VmrpcServer *srv, const VmrpcSock *s,
     *line = 0;
     if (said->ech && vmrpc_policy_refuses_ech(srv->reach.policy)) {
         return VMRPC_SAID_ECH;
+    }
+    if (s->first->only && g_ascii_strcasecmp(s->first->only, said->name) != 0) {
+        return VMRPC_SAID_OTHER_NAME;
     }
     if (!peer_of(s, &peer)) {
         return VMRPC_SAID_NOT_ASKED;
@@ -359,6 +363,7 @@ void vmrpc_first_detach(VmrpcServer *srv, VmrpcSock *s)
 {
     if (s->first) {
         drop_kept(srv, s->first);
+        g_free(s->first->only);
         g_clear_pointer(&s->first, g_free);
     }
 }
@@ -370,7 +375,7 @@ static VMRPC_LOCKED void attach(VmrpcServer *srv, VmrpcSock *s)
 }
 
 int vmrpc_first_expect(VmrpcServer *srv, VmrpcSock *s, VmrpcSays says,
-                       const struct sockaddr_storage *host)
+                       const struct sockaddr_storage *host, const char *only)
 {
     bool again = s->peer == VMRPC_PEER_REMOTE;
     struct sockaddr_storage peer;
@@ -386,6 +391,7 @@ int vmrpc_first_expect(VmrpcServer *srv, VmrpcSock *s, VmrpcSays says,
     attach(srv, s);
     memcpy(&s->first->peer, host, sizeof(s->first->peer));
     s->first->sure = says != VMRPC_SAYS_ANYTHING && !again;
+    s->first->only = g_strdup(only);
     return 0;
 }
 

@@ -16,6 +16,8 @@
 /**
  * vmrpc_first_expect: the stream @s is to be connected to @host
  * @says: what the deciding rule demands
+ * @only: the one name that it may say, which a proxy was asked for; NULL: any
+ *        that the rules allow
  *
  * To be called if @says demands something or s->first is set, and followed by
  * connect() without giving up the lock: no call sends before it is watched.
@@ -25,7 +27,8 @@
  */
 VMRPC_LOCKED int vmrpc_first_expect(VmrpcServer *srv, VmrpcSock *s,
                                     VmrpcSays says,
-                                    const struct sockaddr_storage *host);
+                                    const struct sockaddr_storage *host,
+                                    const char *only);
 VMRPC_LOCKED void vmrpc_first_connects(VmrpcServer *srv, VmrpcSock *s,
                                        VmrpcSays says, int ret);
 

@@ -90,7 +90,7 @@ def _measure(plan: Plan, found: publish.Found, folder: Path) -> None:
     rounds = {part: min(plan.rounds, _ROUNDS_MOST.get(part, plan.rounds)) for part in _PARTS}
     parts: dict[str, Callable[[int], object]] = {
         "start": lambda rounds: start.measure(plan.records, rounds, folder),
-        "server": lambda rounds: server.measure(rounds, plan.seconds, folder, both=plan.both),
+        "server": lambda rounds: server.measure(rounds, plan.seconds, folder, plan.servers),
         "updates": lambda rounds: changing.measure(rounds, plan.seconds, folder),
         "client": lambda rounds: client.measure(rounds, plan.patience, folder),
         "guest": lambda rounds: guest.measure(rounds, folder),

@@ -57,6 +57,12 @@ typedef const void QomClassData;
 typedef void QomClassData;
 #endif
 
+/* --- character devices ---------------------------------------------------- */
+
+#if !QEMU_AT_LEAST(10, 2)
+#define CharFrontend CharBackend
+#endif
+
 /* --- accelerators --------------------------------------------------------- */
 
 #if __has_include("accel/accel-ops.h")

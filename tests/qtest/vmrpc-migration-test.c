@@ -282,6 +282,39 @@ static void test_migration_late_address(void)
     vm_quit(&vm);
 }
 
+/* The numbers of the audit log go on, and none comes twice. */
+static void test_migration_audit(void)
+{
+    g_autofree char *here = g_strdup_printf("%s/here", tmp_dir);
+    g_autofree char *there = g_strdup_printf("%s/there", tmp_dir);
+    g_autofree char *from = g_strdup_printf("-chardev file,id=log,path=%s",
+                                            here);
+    g_autofree char *onto = g_strdup_printf("-chardev file,id=log,path=%s",
+                                            there);
+    g_autofree char *first = NULL, *second = NULL, *expected = NULL;
+    QTestState *to;
+    unsigned lines = 0;
+    Vm vm;
+
+    vm = vm_boot("audit=log", from);
+    vmrpc_driver_start(vm.d, 0, EVENTS);
+    round_trip(vm.d);
+    to = boot_beside("audit=log", onto);
+    vm_migrate(&vm, to);
+    round_trip(vm.d);
+    vm_quit(&vm);
+    g_assert_true(g_file_get_contents(here, &first, NULL, NULL));
+    g_assert_true(g_file_get_contents(there, &second, NULL, NULL));
+    for (const char *at = first; *at; at++) {
+        lines += *at == '\n';
+    }
+    g_assert_cmpuint(lines, >, 3);
+    expected = g_strdup_printf("{\"v\":1,\"seq\":%u,", lines + 1);
+    g_assert_true(g_str_has_prefix(second, expected));
+    g_unlink(here);
+    g_unlink(there);
+}
+
 /*
  * Addresses that the policy permits by name stay permitted at the destination.
  */
@@ -841,6 +874,7 @@ static void add_tests(void)
     qtest_add_func("/vmrpc/migration/late-address",
                    test_migration_late_address);
     qtest_add_func("/vmrpc/migration/names", test_migration_names);
+    qtest_add_func("/vmrpc/migration/audit", test_migration_audit);
     for (unsigned i = 0; i < ARRAY_SIZE(mismatches); i++) {
         g_autofree char *path = g_strdup_printf("/vmrpc/migration/refused/%s",
                                                 mismatches[i].name);

@@ -395,7 +395,8 @@ static void test_seq(void)
     for (unsigned i = 0; i < 10; i++) {
         vmrpc_audit_write(source, &entry);
     }
-    vmrpc_audit_set_next_seq(dest, vmrpc_audit_next_seq(source));
+    vmrpc_audit_follow_seq(dest, vmrpc_audit_next_seq(source));
+    vmrpc_audit_follow_seq(dest, 5);        /* never back */
     for (unsigned i = 0; i < 10; i++) {
         vmrpc_audit_write(dest, &entry);
     }

@@ -308,10 +308,10 @@ uint64_t vmrpc_audit_next_seq(VmrpcAudit *audit)
     return seq;
 }
 
-void vmrpc_audit_set_next_seq(VmrpcAudit *audit, uint64_t seq)
+void vmrpc_audit_follow_seq(VmrpcAudit *audit, uint64_t seq)
 {
     pthread_mutex_lock(&audit->lock);
-    audit->next_seq = seq;
+    audit->next_seq = MAX(audit->next_seq, seq);
     pthread_mutex_unlock(&audit->lock);
 }
 

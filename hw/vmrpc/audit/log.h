@@ -117,8 +117,13 @@ bool vmrpc_audit_set_stuck(VmrpcAudit *audit, bool stuck);
 /** vmrpc_audit_next_seq: the number of the next line behind all that wait */
 uint64_t vmrpc_audit_next_seq(VmrpcAudit *audit);
 
-/** vmrpc_audit_set_next_seq: go on with a number, after a migration */
-void vmrpc_audit_set_next_seq(VmrpcAudit *audit, uint64_t seq);
+/**
+ * vmrpc_audit_follow_seq: go on with @seq, after a migration
+ *
+ * A number that is lower than the next one changes nothing, as after a return
+ * to a snapshot.
+ */
+void vmrpc_audit_follow_seq(VmrpcAudit *audit, uint64_t seq);
 
 void vmrpc_audit_stats(VmrpcAudit *audit, VmrpcAuditStats *stats);
 

@@ -7,6 +7,7 @@
 #ifndef HW_VMRPC_VIRTIO_VMRPC_DEVICE_H
 #define HW_VMRPC_VIRTIO_VMRPC_DEVICE_H
 
+#include "chardev/char-fe.h"
 #include "hw/virtio/virtio.h"
 #include "hw/vmrpc/server/claim.h"
 #include "hw/vmrpc/server/server.h"
@@ -73,6 +74,8 @@ struct VirtIOVmrpc {
     char *insecure;
     char *nat64_prefix;
     char *policy;
+    CharFrontend audit_chr;
+    char *audit_full;
     bool alg;
     bool happy_eyeballs;
     bool guest_clock;
@@ -84,6 +87,9 @@ struct VirtIOVmrpc {
     IOThread *own_iothread;     /* NULL if the property names one */
     VirtQueue *event_vq;
     VirtIOVmrpcIdentity identity;
+    VmrpcAudit *audit;          /* NULL: none */
+    bool audit_waits;           /* audit-full=wait */
+    char *audit_label;          /* of the chardev */
 
     bool bogus_reported;        /* guarded by the server's lock */
     bool pool_reported;         /* the same */
@@ -104,6 +110,12 @@ struct VirtIOVmrpc {
     VmrpcAddressState address_state;    /* only with address_route */
     QEMUTimer *address_timer;
     VMChangeStateEntry *address_vmstate;
+    QEMUBH *audit_bh;           /* these only with audit */
+    QEMUTimer *audit_timer;
+    VMChangeStateEntry *audit_vmstate;
+    guint audit_watch;          /* for the reader; 0: none */
+    bool audit_torn;            /* the last line may be written in part */
+    bool audit_blocked;         /* and this was told */
 
     /* vCPUs that process a queue without the BQL */
     unsigned calls;             /* their number; atomic */
@@ -124,6 +136,7 @@ struct VirtIOVmrpc {
     int32_t saved_name_num;
     VmrpcSavedNat64 saved_nat64[VMRPC_NAT64_MAX];
     uint32_t saved_nat64_num;
+    uint64_t saved_audit_seq;   /* 0: the source has no log */
     VmrpcSavedSock *saved_sock;
     int32_t saved_sock_num;
 };

@@ -44,6 +44,13 @@ static bool has_nat64(void *opaque)
     return s->saved_nat64_num;
 }
 
+static bool has_audit(void *opaque)
+{
+    VirtIOVmrpc *s = opaque;
+
+    return s->saved_audit_seq;
+}
+
 static bool nat64_num_is_valid(void *opaque, int version_id)
 {
     VirtIOVmrpc *s = opaque;
@@ -147,6 +154,17 @@ static const VMStateDescription vmstate_nat64 = {
     },
 };
 
+static const VMStateDescription vmstate_audit = {
+    .name = "virtio-vmrpc/audit",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = has_audit,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64(saved_audit_seq, VirtIOVmrpc),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
 static const VMStateDescription vmstate_option = {
     .name = "virtio-vmrpc/option",
     .version_id = 1,
@@ -192,6 +210,7 @@ void virtio_vmrpc_drop_saved(VirtIOVmrpc *s)
     s->saved_name_num = 0;
     s->saved_sock_num = 0;
     s->saved_nat64_num = 0;
+    s->saved_audit_seq = 0;
 }
 
 static void save_mapping(const VmrpcAddrMapEntry *entry, void *opaque)
@@ -240,6 +259,7 @@ static int virtio_vmrpc_pre_save(void *opaque)
     s->saved_name = g_new(VmrpcSavedName,
                           vmrpc_server_save_names(s->server, NULL, NULL));
     vmrpc_server_save_names(s->server, save_name, s);
+    s->saved_audit_seq = s->audit ? vmrpc_audit_next_seq(s->audit) : 0;
     s->saved_nat64_num = vmrpc_server_save_nat64(s->server, s->saved_nat64);
     s->saved_sock = g_new(VmrpcSavedSock, vmrpc_server_sockets(s->server));
     vmrpc_server_save(s->server, save_sock, s);
@@ -369,6 +389,9 @@ static int virtio_vmrpc_post_load(void *opaque, int version_id)
     if (!check_identity(s)) {
         goto out;
     }
+    if (s->audit) {
+        vmrpc_audit_follow_seq(s->audit, s->saved_audit_seq);
+    }
     if (!vmrpc_server_forget(s->server, &err)) {
         report(s, "%s", err->message);
         ret = -ENOMEM;
@@ -417,6 +440,7 @@ const VMStateDescription vmstate_virtio_vmrpc = {
     .subsections = (const VMStateDescription * const []) {
         &vmstate_names,
         &vmstate_nat64,
+        &vmstate_audit,
         NULL
     },
 };

@@ -13,6 +13,7 @@
 
 #include <arpa/inet.h>
 
+#include "hw/vmrpc/face/virtio-vmrpc-audit.h"
 #include "hw/vmrpc/face/virtio-vmrpc-device.h"
 #include "hw/vmrpc/face/virtio-vmrpc-report.h"
 #include "hw/vmrpc/server/inspect.h"
@@ -243,6 +244,7 @@ static VmrpcDeviceInfo *device_info(VirtIOVmrpc *s)
     info->max_sockets = view.config.max_sockets;
     info->sockets_open = view.sockets;
     info->sockets_arriving = view.arriving;
+    info->audit = virtio_vmrpc_audit_info(s);
     info->counters = counter_info(&view);
     return info;
 }
@@ -586,6 +588,13 @@ static void print_device(Monitor *mon, const VmrpcDeviceInfo *info)
         monitor_printf(mon, ", arriving: %" PRIu32, info->sockets_arriving);
     }
     monitor_printf(mon, "\n");
+    if (info->audit) {
+        monitor_printf(mon, "  audit log: %s, lines: %" PRIu64 ", lost: %"
+                       PRIu64 ", pending: %" PRIu64 "%s\n",
+                       info->audit->chardev, info->audit->lines,
+                       info->audit->lost, info->audit->pending,
+                       info->audit->blocked ? ", blocked" : "");
+    }
     print_counters(mon, info->counters);
     print_rules(mon, info->rules);
     if (info->sockets) {

@@ -13,6 +13,7 @@
  *   virtio-vmrpc-memory.c       the guest's memory
  *   virtio-vmrpc-properties.c   the properties of the command line
  *   virtio-vmrpc-claim.c        address6 belongs to one VM of the host
+ *   virtio-vmrpc-audit.c        lines of the audit log, on their way out
  *   virtio-vmrpc-migration.c    the migration stream
  *   virtio-vmrpc-report.c       reports of the server: trace, log, QMP events
  *   virtio-vmrpc-monitor.c      commands of QMP and HMP
@@ -48,9 +49,11 @@
 #include "qemu/osdep.h"
 
 #include "hw/core/cpu.h"
+#include "hw/qdev-properties-system.h"
 #include "hw/virtio/virtio-bus.h"
 #include "hw/virtio/virtio-mmio.h"
 #include "hw/vmrpc/face/virtio-vmrpc-address.h"
+#include "hw/vmrpc/face/virtio-vmrpc-audit.h"
 #include "hw/vmrpc/face/virtio-vmrpc-claim.h"
 #include "hw/vmrpc/face/virtio-vmrpc-device.h"
 #include "hw/vmrpc/face/virtio-vmrpc-memory.h"
@@ -158,6 +161,7 @@ static bool make_server(VirtIOVmrpc *s, Error **errp)
     config.dns = (const char *const *)dns;
     config.zones = (const char *const *)zones;
     config.insecure = (const char *const *)insecure;
+    config.audit = s->audit;
     s->server = vmrpc_server_new(&config, runstate_check(RUN_STATE_INMIGRATE),
                                  &err);
     if (!s->server) {
@@ -220,8 +224,11 @@ static void virtio_vmrpc_device_realize(DeviceState *dev, Error **errp)
     if (s->num_queues == VIRTIO_VMRPC_AUTO_NUM_QUEUES) {
         s->num_queues = MIN(current_machine->smp.cpus, VMRPC_QUEUES_MAX);
     }
-    if (!make_server(s, errp)) {
+    if (!virtio_vmrpc_audit_realize(s, errp)) {
         return;
+    }
+    if (!make_server(s, errp)) {
+        goto err_audit;
     }
     if (!virtio_vmrpc_claim_realize(s, errp)) {
         goto err_server;
@@ -234,6 +241,7 @@ static void virtio_vmrpc_device_realize(DeviceState *dev, Error **errp)
     }
     virtio_init(vdev, VIRTIO_ID_VMRPC, sizeof(struct vmrpc_config));
     virtio_vmrpc_queues_realize(s);
+    virtio_vmrpc_audit_start(s);
     return;
 
 err_address:
@@ -243,6 +251,8 @@ err_claim:
 err_server:
     vmrpc_server_free(s->server);
     s->server = NULL;
+err_audit:
+    virtio_vmrpc_audit_unrealize(s);
 }
 
 /*
@@ -290,6 +300,7 @@ static void virtio_vmrpc_device_unrealize(DeviceState *dev)
     virtio_vmrpc_claim_unrealize(s);
     vmrpc_server_free(s->server);
     s->server = NULL;
+    virtio_vmrpc_audit_unrealize(s);
     virtio_vmrpc_drop_saved(s);
 }
 
@@ -321,6 +332,8 @@ static const Property virtio_vmrpc_properties[] = {
     DEFINE_PROP_STRING("insecure", VirtIOVmrpc, insecure),
     DEFINE_PROP_STRING("nat64-prefix", VirtIOVmrpc, nat64_prefix),
     DEFINE_PROP_STRING("policy", VirtIOVmrpc, policy),
+    DEFINE_PROP_CHR("audit", VirtIOVmrpc, audit_chr),
+    DEFINE_PROP_STRING("audit-full", VirtIOVmrpc, audit_full),
     DEFINE_PROP_BOOL("alg", VirtIOVmrpc, alg, true),
     DEFINE_PROP_BOOL("happy-eyeballs", VirtIOVmrpc, happy_eyeballs, true),
     DEFINE_PROP_BOOL("guest-clock", VirtIOVmrpc, guest_clock, true),

@@ -21,7 +21,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static bool is_allow(VmrpcVerdictReason reason)
 {
     return reason == VMRPC_VERDICT_ALLOW_DEFAULT ||
-           reason == VMRPC_VERDICT_ALLOW_RULE;
+           reason == VMRPC_VERDICT_ALLOW_RULE ||
+           reason == VMRPC_VERDICT_WATCH_DEFAULT ||
+           reason == VMRPC_VERDICT_WATCH_RULE;
 }
 
 /* --- the model ---------------------------------------------------------- */
@@ -88,8 +90,10 @@ static bool rest_matches(char **words, const VmrpcDest *dest)
         unsigned min, max;
         int n = sscanf(*words, "%u-%u", &min, &max);
 
-        if ((strcmp(*words, "tcp") == 0 && dest->proto != IPPROTO_TCP) ||
+        if (strcmp(*words, "dns") == 0 ||
+            (strcmp(*words, "tcp") == 0 && dest->proto != IPPROTO_TCP) ||
             (strcmp(*words, "udp") == 0 && dest->proto != IPPROTO_UDP) ||
+            (strcmp(*words, "icmp") == 0 && dest->proto != IPPROTO_ICMP) ||
             (n > 0 && (!ports || dest->port < min ||
                        dest->port > (n == 2 ? max : min)))) {
             return false;
@@ -98,7 +102,17 @@ static bool rest_matches(char **words, const VmrpcDest *dest)
     return true;
 }
 
-/* The words of a line, without comment. */
+/* Do words follow that say nothing about which destinations match? */
+static bool is_term(const char *word)
+{
+    static const char *const terms[] = {
+        "tls", "http", "via", "sent", "names", NULL,
+    };
+
+    return g_strv_contains(terms, word);
+}
+
+/* The words of a line, without comment and without terms. */
 static char **words_of(const char *line)
 {
     g_autofree char *text = g_strndup(line, strcspn(line, "#"));
@@ -106,6 +120,9 @@ static char **words_of(const char *line)
     GPtrArray *words = g_ptr_array_new();
 
     for (char **p = parts; *p; p++) {
+        if (is_term(*p) && words->len > 1) {
+            break;
+        }
         if (**p) {
             g_ptr_array_add(words, g_strdup(*p));
         }
@@ -122,32 +139,41 @@ static bool is_by_name(const char *place)
            inet_pton(AF_INET, place, &addr4) != 1;
 }
 
-/* The verdict of the rule in @line for @dest; 0: none, 1: allow, -1: deny */
+/*
+ * The verdict of the rule in @line for @dest; 0: none, 1: allow, 2: watch, -1:
+ * deny
+ */
 static int rule_says(const char *line, const VmrpcDest *dest, bool refused)
 {
     g_auto(GStrv) words = words_of(line);
     g_autoptr(VmrpcPolicy) alone = NULL;
+    g_autofree char *text = g_strjoinv(" ", words);
     VmrpcVerdict why;
-    bool allow;
+    int says;
     size_t i;
 
-    if (!words[0] || (strcmp(words[0], "allow") && strcmp(words[0], "deny"))) {
+    if (!words[0]) {
         return 0;
     }
-    allow = strcmp(words[0], "allow") == 0;
+    says = strcmp(words[0], "allow") == 0 ? 1 :
+           strcmp(words[0], "watch") == 0 ? 2 :
+           strcmp(words[0], "deny") == 0 ? -1 : 0;
+    if (!says) {
+        return 0;
+    }
     if (!is_by_name(words[1])) {
-        alone = vmrpc_policy_parse(line, strlen(line), "line", NULL);
+        alone = vmrpc_policy_parse(text, strlen(text), "line", NULL);
         g_assert_nonnull(alone);
         vmrpc_policy_check(alone, dest, &why);
-        return !why.line ? 0 : allow ? 1 : -1;
+        return !why.line ? 0 : says;
     }
-    if (dest->family == AF_UNIX || (allow && refused)) {
+    if (dest->family == AF_UNIX || (says > 0 && refused)) {
         return 0;
     }
     for (i = 0; i < MIN(dest->num_names, VMRPC_POLICY_MAX_NAMES); i++) {
         if (name_matches(words[1], dest->names[i]) &&
             rest_matches(words + 2, dest)) {
-            return allow ? 1 : -1;
+            return says;
         }
     }
     return 0;
@@ -168,13 +194,15 @@ static void compare(char **lines, const VmrpcDest *dest,
     }
     if (says) {
         g_assert_cmpuint(why->line, ==, i);
-        g_assert_cmpint(why->reason, ==, says > 0 ? VMRPC_VERDICT_ALLOW_RULE
-                                                  : VMRPC_VERDICT_DENY_RULE);
+        g_assert_cmpint(why->reason, ==, says == 1 ? VMRPC_VERDICT_ALLOW_RULE :
+                                         says == 2 ? VMRPC_VERDICT_WATCH_RULE
+                                                   : VMRPC_VERDICT_DENY_RULE);
     } else if (refused) {
         g_assert_cmpint(why->reason, ==, without.reason);
         g_assert_cmpuint(why->line, ==, 0);
     } else {
         g_assert_true(why->reason == VMRPC_VERDICT_ALLOW_DEFAULT ||
+                      why->reason == VMRPC_VERDICT_WATCH_DEFAULT ||
                       why->reason == VMRPC_VERDICT_DENY_DEFAULT);
         g_assert_true(!why->line ||
                       g_strrstr(lines[why->line - 1], "default"));

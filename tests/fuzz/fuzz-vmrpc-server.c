@@ -74,11 +74,26 @@ static VmrpcServerConfig config = {
     .max_sockets = MAX_SOCKETS,
 };
 static char *policy_name, *dns_name;
+static int proxy_fd;            /* where a proxy listens */
 static const char *dns[2];
 
 static void remove_policy(void)
 {
     g_unlink(policy_name);
+}
+
+static int listen_on_loopback(unsigned *port)
+{
+    struct sockaddr_in6 sin6 = { .sin6_family = AF_INET6,
+                                 .sin6_addr = in6addr_loopback };
+    socklen_t len = sizeof(sin6);
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    g_assert_cmpint(bind(fd, (struct sockaddr *)&sin6, len), ==, 0);
+    g_assert_cmpint(listen(fd, 100), ==, 0);
+    g_assert_cmpint(getsockname(fd, (struct sockaddr *)&sin6, &len), ==, 0);
+    *port = ntohs(sin6.sin6_port);
+    return fd;
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -90,6 +105,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     bool alone = unshare(CLONE_NEWNET) == 0 ||
                  unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
     int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    g_autofree char *rules = NULL;
+    unsigned port;
 
     if (alone) {
         ioctl(fd, SIOCSIFFLAGS, &ifr);
@@ -100,11 +117,16 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     dns_name = g_strdup_printf("::1@%u", ntohs(sin6.sin6_port));
     dns[0] = dns_name;
 
+    proxy_fd = listen_on_loopback(&port);
+    rules = g_strdup_printf("default deny\nproxy p http ::1 %u\n"
+                            "allow ::1 tcp 1-20000 via p sent 1M/h\n"
+                            "allow ::1 udp 1-20000 sent 64K/h\nallow ::1\n"
+                            "allow 192.0.2.1\nallow a.test tcp tls\n"
+                            "allow *.test names 9/h\n", port);
     close(g_file_open_tmp("vmrpc-fuzz-XXXXXX", &policy_name, NULL));
-    g_assert_true(g_file_set_contents(policy_name, alone
-                                      ? "default deny\nallow ::1\n"
-                                        "allow 192.0.2.1\nallow a.test\n"
-                                      : "default deny\n", -1, NULL));
+    g_assert_true(g_file_set_contents(policy_name, alone ? rules
+                                                         : "default deny\n",
+                                      -1, NULL));
     atexit(remove_policy);
 
     config.reach.address6 = in6addr_loopback;
@@ -115,6 +137,22 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     config.dns = dns;
     config.policy_file = policy_name;
     return 0;
+}
+
+/* The proxy takes a connection, and answers right, wrongly or not at all. */
+static void serve_proxy(uint8_t how)
+{
+    static const char *const answers[] = {
+        "", "HTTP/1.1 200 OK\r\n\r\nand more", "HTTP/1.1 403 No\r\n\r\n",
+        "HTTP/1.1 2",
+    };
+    int fd = accept4(proxy_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    const char *answer = answers[how % G_N_ELEMENTS(answers)];
+
+    if (fd >= 0) {
+        send(fd, answer, strlen(answer), MSG_NOSIGNAL);
+        close(fd);
+    }
 }
 
 /* The guest has looked up a name. */
@@ -499,6 +537,8 @@ static void change_limits(World *w, Input *in)
         .buffers = (what >> 3 & 7) * 96 * 1024,
         .connections = { what >> 6 & 1, what >> 6 & 1 },
         .dns = { what >> 7, what >> 7 },
+        .flow = { { what & 32 ? 1 << 20 : 0, 1024 },
+                  { what & 16 ? 1 << 20 : 0, 1024 } },
     };
 
     vmrpc_change_limits(w->srv, &limits);
@@ -510,7 +550,7 @@ static void other(World *w, Input *in)
 {
     uint8_t what = take(in);
 
-    switch (what % 7) {
+    switch (what % 9) {
     case 0:
     case 1:
         process(w);
@@ -531,6 +571,13 @@ static void other(World *w, Input *in)
         break;
     case 6:
         change_limits(w, in);
+        break;
+    case 7:
+        serve_proxy(take(in));
+        process(w);
+        break;
+    case 8:
+        vmrpc_server_end_refused(w->srv);
     }
 }
 
@@ -563,6 +610,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     g_assert_cmpuint(w.srv->attempt_num, ==, 0);
     g_assert_cmpuint(w.srv->reach.limits.buffers, ==, 0);
     g_assert_cmpint(g_sequence_get_length(w.srv->races), ==, 0);
+    g_assert_true(g_queue_is_empty(&w.srv->proxied));
+    for (int i = 0; i < VMRPC_FLOW_NUM; i++) {
+        g_assert_true(g_queue_is_empty(&w.srv->throttled[i]));
+    }
     g_assert_false(vmrpc_server_has_event(w.srv));
     vmrpc_addrmap_stats(vmrpc_server_addrmap(w.srv), &stats);
     g_assert_cmpuint(stats.in_use, ==, 0);

@@ -11,11 +11,18 @@
 #include <errno.h>
 #include <netinet/tcp.h>
 
+#include "base/clock.h"
 #include "hw/vmrpc/reach/report.h"
 
 static int64_t now_us(void)
 {
     return g_get_monotonic_time();
+}
+
+/* The same, some milliseconds late: an hour is not that exact. */
+static int64_t about_now_us(void)
+{
+    return base_clock(CLOCK_MONOTONIC_COARSE) / 1000;
 }
 
 /* --- sockets and connections -------------------------------------------- */
@@ -92,7 +99,7 @@ int vmrpc_budget_send(VmrpcServer *srv, const VmrpcTerms *terms,
     if (!terms || !terms->sent || !call->out_len) {
         return 0;
     }
-    given = vmrpc_hourly_take(terms->sent, call->out_len, now_us());
+    given = vmrpc_hourly_take(terms->sent, call->out_len, about_now_us());
     if (!given || (given < call->out_len && s->type != SOCK_STREAM)) {
         vmrpc_hourly_give_back(terms->sent, given);
         vmrpc_refused_by_limit(&srv->reach, dest, "budget-sent",
@@ -119,7 +126,7 @@ int vmrpc_budget_name(VmrpcServer *srv, const VmrpcTerms *terms,
                              .line = line };
 
     if (!terms || !terms->names ||
-        vmrpc_hourly_take_name(terms->names, name, now_us())) {
+        vmrpc_hourly_take_name(terms->names, name, about_now_us())) {
         return 0;
     }
     vmrpc_refused(&srv->reach, &refusal, &srv->counters.queries_refused_budget);

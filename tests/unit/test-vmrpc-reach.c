@@ -388,7 +388,7 @@ static void test_limit_report(void)
     init(&w, true);
     note(&w, "www.example.org", SERVER6, NULL);
     memcpy(&dest, &sin6, sizeof(sin6));
-    vmrpc_refused_by_limit(&w.reach, &dest, "limit-test", &counter);
+    vmrpc_refused_by_limit(&w.reach, &dest, EMFILE, "limit-test", &counter);
     g_assert_cmpuint(counter, ==, 1);
     g_assert_cmpstr(w.refused, ==, SERVER6 " 443 www.example.org limit-test 0");
     vmrpc_reach_destroy(&w.reach);

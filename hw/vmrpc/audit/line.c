@@ -164,6 +164,7 @@ static void add_verdict(VmrpcJson *j, const VmrpcAuditEntry *entry)
         vmrpc_json_add_number(j, "line", entry->line);
     }
     vmrpc_json_add_string(j, "policy", entry->policy);
+    vmrpc_json_add_string(j, "via", entry->via);
     if (entry->has_socket) {
         vmrpc_json_add_number(j, "socket", entry->socket);
     }

@@ -59,6 +59,7 @@ typedef struct VmrpcAuditEntry {
     int error;                  /* positive errno; 0: none */
     unsigned line;              /* of the policy file; 0: none */
     const char *policy;         /* its id */
+    const char *via;            /* the proxy's name in the policy */
     bool has_socket;
     uint32_t socket;            /* the guest's handle */
     /* CLOSE */

@@ -34,8 +34,11 @@
 /* Bytes of lines that may wait, beside those of sockets that are closed */
 #define VMRPC_AUDIT_RING        (1u << 20)
 
-/* What is left of them when nothing may begin any more */
-#define VMRPC_AUDIT_RESERVE     (4 * VMRPC_AUDIT_LINE_MAX)
+/*
+ * What is left of them when nothing may begin any more: two lines of each of
+ * 64 calls at once that were admitted before
+ */
+#define VMRPC_AUDIT_RESERVE     (2 * 64 * VMRPC_AUDIT_LINE_MAX)
 
 /* If the ring is full */
 typedef enum VmrpcAuditFull {

@@ -292,7 +292,8 @@ bool vmrpc_addr_is_private(const VmrpcReach *reach,
 }
 
 static void dest_refused(VmrpcReach *reach,
-                         const struct sockaddr_storage *host, Judged *j)
+                         const struct sockaddr_storage *host, int error,
+                         Judged *j)
 {
     const char *name = j->why.name;
 
@@ -301,7 +302,7 @@ static void dest_refused(VmrpcReach *reach,
         find_names(reach, j, 1);
         name = j->name_num ? j->names[0] : NULL;
     }
-    vmrpc_refused_by_policy(reach, host, &j->why, name);
+    vmrpc_refused_by_policy(reach, host, error, &j->why, name);
 }
 
 /* A name with other octets than a host's cannot be said to a proxy. */
@@ -362,8 +363,9 @@ int vmrpc_dest_to_host(VmrpcReach *reach, const struct sockaddr_in *guest,
     }
     ret = judge(reach, host, proto, false, NULL, &j);
     vmrpc_policy_count(reach->policy, &j.why);
+    reach->decided = (VmrpcDecided) { j.why.reason, j.why.line };
     if (ret < 0) {
-        dest_refused(reach, host, &j);
+        dest_refused(reach, host, -ret, &j);
         return ret;
     }
     write_pass(reach->policy, &j, pass);
@@ -438,7 +440,7 @@ int vmrpc_group_check(VmrpcReach *reach, struct in_addr group4, in_port_t port)
         vmrpc_policy_count(reach->policy, &j.why);
     }
     if (ret < 0) {
-        dest_refused(reach, &host, &j);
+        dest_refused(reach, &host, -ret, &j);
     }
     return ret;
 }

@@ -100,6 +100,12 @@ typedef struct VmrpcVerdict {
     VmrpcTerms *terms;          /* of the rule, its own; NULL: none */
 } VmrpcVerdict;
 
+/* What is left of a verdict when its destination is gone */
+typedef struct VmrpcDecided {
+    VmrpcVerdictReason reason;
+    unsigned line;
+} VmrpcDecided;
+
 /** vmrpc_verdict_name: "deny-rule", "link-local", ...; a static string */
 const char *vmrpc_verdict_name(VmrpcVerdictReason reason);
 

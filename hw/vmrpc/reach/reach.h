@@ -80,9 +80,11 @@ typedef struct VmrpcReachCounters {
 
 /* A refusal and its reason; strings are valid during the call. */
 typedef struct VmrpcRefusal {
+    int error;                  /* of the guest's call, positive errno */
     const char *dest;           /* address as text; NULL: something else */
     unsigned port;              /* host byte order */
     const char *name;           /* that the guest asked for; NULL: none */
+    bool is_said;               /* that the guest has said to the peer */
     const char *reason;
     unsigned line;              /* of the policy file; 0: none */
 } VmrpcRefusal;
@@ -109,6 +111,7 @@ typedef struct VmrpcReach {
     VmrpcNat64List nat64;       /* the first of the current ones is in use */
     VmrpcRoute *route;
     VmrpcPolicy *policy;        /* NULL: built-in refusals only */
+    VmrpcDecided decided;       /* of the latest vmrpc_dest_to_host() */
     VmrpcLimits limits;
     VmrpcReachTracer tracer;
     VmrpcReachCounters counters;

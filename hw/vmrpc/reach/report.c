@@ -5,6 +5,7 @@
 #include "hw/vmrpc/reach/report.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 
 #include "hw/vmrpc/reach/dest-names.h"
 
@@ -77,11 +78,12 @@ static unsigned print_dest(const struct sockaddr_storage *dest,
 }
 
 void vmrpc_refused_by_policy(VmrpcReach *reach,
-                             const struct sockaddr_storage *dest,
+                             const struct sockaddr_storage *dest, int error,
                              const VmrpcVerdict *why, const char *name)
 {
     char text[INET6_ADDRSTRLEN];
     VmrpcRefusal refusal = {
+        .error = error,
         .dest = text,
         .port = print_dest(dest, text),
         .name = name,
@@ -101,7 +103,9 @@ void vmrpc_refused_by_said(VmrpcReach *reach,
     VmrpcRefusal refusal = {
         .dest = text,
         .port = print_dest(dest, text),
+        .error = EACCES,
         .name = name,
+        .is_said = true,
         .reason = reason,
         .line = line,
     };
@@ -110,12 +114,12 @@ void vmrpc_refused_by_said(VmrpcReach *reach,
 }
 
 void vmrpc_refused_by_limit(VmrpcReach *reach,
-                            const struct sockaddr_storage *dest,
+                            const struct sockaddr_storage *dest, int error,
                             const char *reason, uint64_t *counter)
 {
     const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)dest;
     char addr[INET6_ADDRSTRLEN], name[DNS_NAME_TEXT_MAX];
-    VmrpcRefusal refusal = { .reason = reason };
+    VmrpcRefusal refusal = { .error = error, .reason = reason };
     VmrpcNameFound found;
 
     if (dest && reach->tracer.refused) {

@@ -38,11 +38,12 @@ void vmrpc_refused(VmrpcReach *reach, const VmrpcRefusal *refusal,
 /**
  * vmrpc_refused_by_policy: report a destination that the policy refuses
  * @dest: the destination on the host's side, AF_INET6 or AF_INET
+ * @error: positive errno of the guest's call
  * @why: the verdict; it also selects the counter
  * @name: a name of the destination; NULL: none is known
  */
 void vmrpc_refused_by_policy(VmrpcReach *reach,
-                             const struct sockaddr_storage *dest,
+                             const struct sockaddr_storage *dest, int error,
                              const VmrpcVerdict *why, const char *name);
 
 /**
@@ -60,13 +61,14 @@ void vmrpc_refused_by_said(VmrpcReach *reach,
 /**
  * vmrpc_refused_by_limit: report that a limit refuses something
  * @dest: the destination on the host's side; NULL: none is known yet
+ * @error: positive errno of the guest's call
  * @reason: the limit's name, for the tracer
  * @counter: the counter of this limit; incremented
  *
  * The report has the name by which the guest knows @dest, if there is one.
  */
 void vmrpc_refused_by_limit(VmrpcReach *reach,
-                            const struct sockaddr_storage *dest,
+                            const struct sockaddr_storage *dest, int error,
                             const char *reason, uint64_t *counter);
 
 #endif /* HW_VMRPC_REPORT_H */

@@ -36,10 +36,10 @@
 #include <arpa/inet.h>
 #include <errno.h>
 
-#include "hw/vmrpc/reach/judge.h"
 #include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/server/bind.h"
 #include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/evidence.h"
 #include "hw/vmrpc/server/groups.h"
 #include "hw/vmrpc/server/hostsock.h"
 #include "hw/vmrpc/server/ready.h"
@@ -117,7 +117,7 @@ static VMRPC_LOCKED int connect_again(VmrpcServer *srv, VmrpcSock *s,
     if (ret < 0) {
         return ret;
     }
-    len = vmrpc_dest_to_host(&srv->reach, &peer, s->proto, &ss, &pass);
+    len = vmrpc_evidence_dest(srv, s, &peer, &ss, &pass);
     *refused = len < 0;
     if (len < 0) {
         return len;

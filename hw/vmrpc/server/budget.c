@@ -40,7 +40,7 @@ int vmrpc_budget_socket(VmrpcServer *srv, const struct sockaddr_storage *dest)
     } else {
         return 0;
     }
-    vmrpc_refused_by_limit(&srv->reach, dest, reason,
+    vmrpc_refused_by_limit(&srv->reach, dest, EMFILE, reason,
                            &srv->counters.sockets_refused_limit);
     return -EMFILE;
 }
@@ -61,7 +61,7 @@ int vmrpc_budget_attempt(VmrpcServer *srv, const struct sockaddr_storage *dest)
     if (vmrpc_limits_connection(&srv->reach.limits, now_us())) {
         return 0;
     }
-    vmrpc_refused_by_limit(&srv->reach, dest, "limit-connections",
+    vmrpc_refused_by_limit(&srv->reach, dest, ENOBUFS, "limit-connections",
                            &srv->counters.connections_refused_limit);
     return -ENOBUFS;
 }
@@ -78,7 +78,8 @@ int vmrpc_budget_connection(VmrpcServer *srv, const VmrpcSock *s,
 
 int vmrpc_budget_query(VmrpcServer *srv, const char *name)
 {
-    VmrpcRefusal refusal = { .name = name, .reason = "limit-dns" };
+    VmrpcRefusal refusal = { .error = EBUSY, .name = name,
+                             .reason = "limit-dns" };
 
     if (vmrpc_limits_dns(&srv->reach.limits, now_us())) {
         return 0;
@@ -102,8 +103,10 @@ int vmrpc_budget_send(VmrpcServer *srv, const VmrpcTerms *terms,
     given = vmrpc_hourly_take(terms->sent, call->out_len, about_now_us());
     if (!given || (given < call->out_len && s->type != SOCK_STREAM)) {
         vmrpc_hourly_give_back(terms->sent, given);
-        vmrpc_refused_by_limit(&srv->reach, dest, "budget-sent",
+        srv->judged = s;
+        vmrpc_refused_by_limit(&srv->reach, dest, EACCES, "budget-sent",
                                &srv->counters.sends_refused_budget);
+        srv->judged = NULL;
         return -EACCES;
     }
     call->out_len = given;
@@ -122,8 +125,8 @@ void vmrpc_budget_sent(const VmrpcTerms *terms, uint64_t taken, ssize_t n)
 int vmrpc_budget_name(VmrpcServer *srv, const VmrpcTerms *terms,
                       const char *name, unsigned line)
 {
-    VmrpcRefusal refusal = { .name = name, .reason = "budget-names",
-                             .line = line };
+    VmrpcRefusal refusal = { .error = EACCES, .name = name,
+                             .reason = "budget-names", .line = line };
 
     if (!terms || !terms->names ||
         vmrpc_hourly_take_name(terms->names, name, about_now_us())) {
@@ -185,7 +188,7 @@ static VMRPC_LOCKED int reserve(VmrpcServer *srv,
         return 0;
     }
     vmrpc_budget_release(srv, buffers);
-    vmrpc_refused_by_limit(&srv->reach, dest, "limit-buffers",
+    vmrpc_refused_by_limit(&srv->reach, dest, ENOBUFS, "limit-buffers",
                            &srv->counters.buffers_refused_limit);
     return -ENOBUFS;
 }

@@ -8,21 +8,23 @@
 #include <netinet/tcp.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/reach/judge.h"
 #include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/server/arriving.h"
 #include "hw/vmrpc/server/bind.h"
 #include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/evidence.h"
 #include "hw/vmrpc/server/first-bytes.h"
 #include "hw/vmrpc/server/gateway.h"
 #include "hw/vmrpc/server/groups.h"
 #include "hw/vmrpc/server/hostsock.h"
+#include "hw/vmrpc/server/parked.h"
 #include "hw/vmrpc/server/proxied.h"
 #include "hw/vmrpc/server/race.h"
 #include "hw/vmrpc/server/ready.h"
 #include "hw/vmrpc/server/resolver-queue.h"
 #include "hw/vmrpc/server/resolver.h"
 #include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/server/watch.h"
 #include "hw/vmrpc/wire/uninitialized.h"
 
 /* One ACCEPT drops at most this many connections while the pool is full. */
@@ -206,6 +208,11 @@ static VMRPC_LOCKED int disconnect(VmrpcServer *srv, VmrpcSock *s)
     }
     vmrpc_race_end(srv, s);
     vmrpc_proxied_end(srv, s);
+    if (s->parked == VMRPC_PARKED_CONNECT) {
+        s->ops->detach(srv, s);
+    }
+    vmrpc_evidence_close(srv, s);
+    s->peer_opened = false;
     /* Its memberships stay, and their datagrams come to the same port. */
     ret = (vmrpc_sock_is_bound_by_guest(s) || vmrpc_groups_num(s)) &&
           vmrpc_sock_is_host(s)
@@ -251,7 +258,7 @@ static VMRPC_LOCKED int prepare_connect(VmrpcServer *srv, VmrpcSock *s,
                                         struct sockaddr_storage *host,
                                         VmrpcPass *pass)
 {
-    int len = vmrpc_dest_to_host(&srv->reach, peer, s->proto, host, pass);
+    int len = vmrpc_evidence_dest(srv, s, peer, host, pass);
     int ret;
 
     if (len < 0) {
@@ -379,6 +386,92 @@ static VMRPC_LOCKED int connect_by(VmrpcServer *srv, VmrpcSock *s,
     return ret;
 }
 
+/* --- a connection that waits for the audit log ---------------------------- */
+
+/* As long as it waits, it is connecting. */
+static int admit_parked(VmrpcServer *srv, VmrpcSock *s, unsigned op)
+{
+    switch (op) {
+    case VMRPC_BIND:
+    case VMRPC_LISTEN:
+        return -EINVAL;
+    case VMRPC_CONNECT:
+        return -EALREADY;
+    case VMRPC_SENDMSG:
+    case VMRPC_RECVMSG:
+        return -EAGAIN;
+    default:
+        return 0;
+    }
+}
+
+static uint32_t ready_parked(const VmrpcSock *s)
+{
+    return 0;
+}
+
+/* In the IOThread: connects what waited, and reports how that went. */
+static VMRPC_LOCKED void process_parked(VmrpcServer *srv, VmrpcSock *s,
+                                        uint32_t events)
+{
+    VmrpcCall call = {
+        .op = VMRPC_CONNECT, .close_fd = -1,
+        .flags = s->inet6 ? VMRPC_REQ_INET6 : 0,
+        .addr.addr = s->parked_flow,
+        .named = {
+            .sin_family = AF_INET, .sin_addr = s->peer4,
+            .sin_port = s->peer_port,
+        },
+    };
+    int fd, ret;
+
+    if (!vmrpc_evidence_admits(srv)) {
+        return;                 /* an event of the host's socket */
+    }
+    vmrpc_unpark(srv, s);
+    vmrpc_sock_set_backing(srv, s, &vmrpc_host_backing);
+    vmrpc_sock_ref(s);
+    ret = vmrpc_call_connect(srv, s, &call);
+    if (!s->removed) {
+        if (ret < 0 && ret != -EINPROGRESS) {
+            s->so_error = -ret;
+        }
+        vmrpc_sock_watch(srv, s);
+        vmrpc_sock_notify(srv, s);
+    }
+    fd = vmrpc_sock_unref(s);
+    if (fd >= 0) {
+        close(fd);              /* the guest has closed @s meanwhile */
+    }
+}
+
+static VMRPC_LOCKED void detach_parked(VmrpcServer *srv, VmrpcSock *s)
+{
+    vmrpc_unpark(srv, s);
+    vmrpc_sock_set_backing(srv, s, &vmrpc_host_backing);
+}
+
+static const VmrpcBackingOps parked_backing = {
+    .kind = VMRPC_BACKING_HOST,
+    .admit = admit_parked,
+    .ready = ready_parked,
+    .process = process_parked,
+    .detach = detach_parked,
+};
+
+static VMRPC_LOCKED int park_connect(VmrpcServer *srv, VmrpcSock *s,
+                                     const struct sockaddr_in *peer,
+                                     const VmrpcCall *call)
+{
+    vmrpc_sock_set_peer(srv, s, VMRPC_PEER_REMOTE, peer);
+    s->parked_flow = call->addr.addr;
+    vmrpc_sock_set_backing(srv, s, &parked_backing);
+    vmrpc_park(srv, s, VMRPC_PARKED_CONNECT);
+    return -EINPROGRESS;
+}
+
+/* --- CONNECT, ACCEPT -------------------------------------------------------- */
+
 int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     VmrpcPass pass VMRPC_UNINITIALIZED;
@@ -409,15 +502,24 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
             return ret;
         }
     }
+    if (s->type == SOCK_STREAM && !vmrpc_evidence_admits(srv)) {
+        return park_connect(srv, s, &peer, call);
+    }
     pass.terms = NULL;
     len = prepare_connect(srv, s, &peer, &ss, &pass);
     if (len < 0) {
         vmrpc_terms_unref(pass.terms);
         return len;
     }
+    if (s->type == SOCK_STREAM) {
+        vmrpc_evidence_close(srv, s);
+        vmrpc_evidence_open(srv, s, &ss, pass.terms);
+    }
+    s->peer_opened = false;
     vmrpc_call_put_flow(call, &ss);
     ret = connect_by(srv, s, &ss, len, &pass);
     vmrpc_terms_unref(pass.terms);
+    s->open_error = ret < 0 && ret != -EINPROGRESS ? -ret : 0;
     if (s->removed) {
         return -EBADF;
     }
@@ -458,6 +560,18 @@ static VMRPC_LOCKED int accept_host(VmrpcServer *srv, VmrpcSock *s,
     return -EAGAIN;
 }
 
+/* The guest takes a connection. */
+static VMRPC_LOCKED void open_incoming(VmrpcServer *srv, VmrpcSock *s)
+{
+    struct sockaddr_storage ss;
+    socklen_t len = sizeof(ss);
+
+    if (srv->config.audit &&
+        getpeername(s->fd, (struct sockaddr *)&ss, &len) == 0) {
+        vmrpc_evidence_accept(srv, s, &ss);
+    }
+}
+
 int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 {
     struct sockaddr_in peer;
@@ -481,6 +595,10 @@ int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     }
     if (srv->socks[call->arg[0]]) {
         return -EEXIST;
+    }
+    if (!vmrpc_evidence_admits(srv)) {
+        vmrpc_park(srv, s, VMRPC_PARKED_ACCEPT);
+        return -EAGAIN;
     }
     ret = vmrpc_budget_reserve(srv, s, NULL, &buffers);
     if (ret < 0) {
@@ -506,6 +624,7 @@ int vmrpc_call_accept(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     child->accepted = true;
     vmrpc_sock_has_port(srv, child, true);
     vmrpc_sock_set_peer(srv, child, VMRPC_PEER_REMOTE, &peer);
+    open_incoming(srv, child);
     vmrpc_gateway_attach(srv, child, s->local_port, true);
     vmrpc_sock_refresh(srv, child);
     child->reported = vmrpc_sock_ready(child);

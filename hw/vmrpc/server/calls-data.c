@@ -13,10 +13,10 @@
 #include <string.h>
 
 #include "hw/vmrpc/reach/inet6.h"
-#include "hw/vmrpc/reach/judge.h"
 #include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/server/bind.h"
 #include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/evidence.h"
 #include "hw/vmrpc/server/first-bytes.h"
 #include "hw/vmrpc/server/gateway.h"
 #include "hw/vmrpc/server/groups.h"
@@ -140,7 +140,7 @@ static VMRPC_LOCKED int send_destination(VmrpcServer *srv, VmrpcSock *s,
                vmrpc_own_address(&srv->reach, 0, ss) < 0
                ? 0 : -EDESTADDRREQ;
     }
-    len = vmrpc_dest_to_host(&srv->reach, &peer, s->proto, ss, &pass);
+    len = vmrpc_evidence_dest(srv, s, &peer, ss, &pass);
     if (len < 0) {
         return len;
     }
@@ -306,6 +306,9 @@ static VMRPC_LOCKED ssize_t send_host(VmrpcServer *srv, VmrpcSock *s,
     n = send_destination(srv, s, call, &msg, &ss, &terms);
     if (n == 0 && terms) {
         n = vmrpc_budget_send(srv, terms, s, call, msg.msg_name, &taken);
+    }
+    if (n == 0) {
+        n = vmrpc_evidence_send(srv, s, msg.msg_name);
     }
     if (n == 0) {
         n = send_to(srv, s, call, &msg);

@@ -25,11 +25,13 @@
 #include "hw/vmrpc/server/budget.h"
 #include "hw/vmrpc/server/calls-connect.h"
 #include "hw/vmrpc/server/calls-data.h"
+#include "hw/vmrpc/server/evidence.h"
 #include "hw/vmrpc/server/first-bytes.h"
 #include "hw/vmrpc/server/gateway.h"
 #include "hw/vmrpc/server/groups.h"
 #include "hw/vmrpc/server/hostsock.h"
 #include "hw/vmrpc/server/options.h"
+#include "hw/vmrpc/server/parked.h"
 #include "hw/vmrpc/server/race.h"
 #include "hw/vmrpc/server/ready.h"
 #include "hw/vmrpc/server/resolver.h"
@@ -112,6 +114,8 @@ static VMRPC_LOCKED int call_socket(VmrpcServer *srv, VmrpcCall *call)
 
 int vmrpc_sock_close(VmrpcServer *srv, VmrpcSock *s)
 {
+    vmrpc_evidence_close(srv, s);
+    vmrpc_unpark(srv, s);
     vmrpc_resolver_detach(srv, s);
     vmrpc_event_unqueue(srv, s);
     vmrpc_watch_forget(srv, s);
@@ -299,8 +303,8 @@ static int call_getsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (getsockopt(s->fd, opt.level, opt.optname, opt.bytes, &opt.len) < 0) {
         return -errno;
     }
-    if ((s->race || s->proxied) && opt.level == IPPROTO_TCP &&
-        opt.optname == TCP_INFO) {
+    if ((s->race || s->proxied || s->parked == VMRPC_PARKED_CONNECT) &&
+        opt.level == IPPROTO_TCP && opt.optname == TCP_INFO) {
         /*
          * The host's is of the first attempt alone, which may have failed, or
          * of the connection to the proxy.

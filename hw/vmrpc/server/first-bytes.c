@@ -169,8 +169,10 @@ static VMRPC_LOCKED int refuse(VmrpcServer *srv, VmrpcSock *s,
     if (!peer_of(s, &peer)) {
         memcpy(&peer, &s->first->peer, sizeof(s->first->peer));
     }
+    srv->judged = s;
     vmrpc_refused_by_said(&srv->reach, &peer, vmrpc_said_reason(reason), name,
                           line);
+    srv->judged = NULL;
     drop_kept(srv, s->first);
     become(s->first, FIRST_REFUSED);
     connect(s->fd, &unspec, sizeof(unspec));
@@ -351,8 +353,10 @@ void vmrpc_first_finish(VmrpcServer *srv, VmrpcSock *s)
     }
     flush(srv, s);
     if (s->first->num > s->first->agreed && peer_of(s, &peer)) {
+        srv->judged = s;
         vmrpc_refused_by_said(&srv->reach, &peer,
                               vmrpc_said_reason(VMRPC_SAID_MALFORMED), NULL, 0);
+        srv->judged = NULL;
     }
     drop_kept(srv, s->first);
 }

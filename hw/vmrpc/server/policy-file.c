@@ -16,6 +16,7 @@
 #include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/server/bind.h"
 #include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/evidence.h"
 #include "hw/vmrpc/server/files.h"
 #include "hw/vmrpc/server/groups.h"
 #include "hw/vmrpc/server/proxied.h"
@@ -149,6 +150,7 @@ bool vmrpc_policy_file_init(VmrpcServer *srv, GError **errp)
         vmrpc_limits_init(&srv->reach.limits,
                           vmrpc_policy_limits(srv->reach.policy),
                           g_get_monotonic_time());
+        vmrpc_evidence_policy(srv, NULL);
     }
     return srv->reach.policy;
 }
@@ -209,8 +211,10 @@ static bool reload(VmrpcServer *srv, WatchedFile *file, bool asks,
         vmrpc_resolver_forget(srv);
         vmrpc_change_limits(srv, vmrpc_policy_limits(policy));
         srv->counters.policy_reloads++;
+        vmrpc_evidence_policy(srv, NULL);
     } else {
         srv->counters.policy_errors++;
+        vmrpc_evidence_policy(srv, (*errp)->message);
     }
     vmrpc_unlock(srv);
     vmrpc_policy_free(old);

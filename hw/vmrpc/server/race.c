@@ -45,6 +45,7 @@
 #include "hw/vmrpc/reach/candidates.h"
 #include "hw/vmrpc/server/bind.h"
 #include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/evidence.h"
 #include "hw/vmrpc/server/eyeballs.h"
 #include "hw/vmrpc/server/first-bytes.h"
 #include "hw/vmrpc/server/hostsock.h"
@@ -206,6 +207,7 @@ static VMRPC_LOCKED int start_turn(VmrpcServer *srv, VmrpcRace *race,
         return -EADDRINUSE;
     }
     srv->counters.connections_raced++;
+    vmrpc_evidence_open(srv, s, dest, NULL);
     return connect_to(s->fd, dest);
 }
 
@@ -225,6 +227,9 @@ static VMRPC_LOCKED int start_attempt(VmrpcServer *srv, VmrpcRace *race,
     if (!vmrpc_candidate_is_allowed(&srv->reach, candidate, race->s->terms,
                                     &says)) {
         return -EACCES;
+    }
+    if (!vmrpc_evidence_admits(srv)) {
+        return -ENOBUFS;
     }
     ret = vmrpc_first_expect_other(srv, race->s, says);
     if (ret < 0) {
@@ -247,6 +252,7 @@ static VMRPC_LOCKED int start_attempt(VmrpcServer *srv, VmrpcRace *race,
     race->fd[i] = fd;
     srv->attempt_num++;
     srv->counters.connections_raced++;
+    vmrpc_evidence_open(srv, race->s, &dest, NULL);
     ret = connect_to(fd, &dest);
     if (ret == -EINPROGRESS &&
         epoll_ctl(srv->epoll_fd, EPOLL_CTL_ADD, fd, &ev) < 0) {

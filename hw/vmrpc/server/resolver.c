@@ -43,6 +43,7 @@
 #include "hw/vmrpc/reach/report.h"
 #include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/evidence.h"
 #include "hw/vmrpc/server/hostsock.h"
 #include "hw/vmrpc/server/ready.h"
 #include "hw/vmrpc/server/resolver-queue.h"
@@ -97,27 +98,33 @@ static VMRPC_LOCKED int proxy_admit(void *opaque, const DnsQuestion *question,
 {
     VmrpcServer *srv = opaque;
     char text[DNS_NAME_TEXT_MAX] VMRPC_UNINITIALIZED;
-    VmrpcRefusal refusal = { .name = text };
+    VmrpcRefusal refusal = { .error = EACCES, .name = text };
     VmrpcVerdict why;
+    int ret = 0;
 
-    if (!srv->reach.policy) {
+    if (!srv->reach.policy && !srv->config.audit) {
         return 0;
     }
     dns_name_to_text(&question->name, text);
-    if (local) {
-        return vmrpc_budget_query(srv, text);
+    if (!local) {
+        ret = vmrpc_policy_check_name(srv->reach.policy, text, &why);
     }
-    if (vmrpc_policy_check_name(srv->reach.policy, text, &why) < 0) {
+    if (ret < 0) {
         refusal.reason = vmrpc_verdict_name(why.reason);
         refusal.line = why.line;
         vmrpc_policy_count_name(srv->reach.policy, &why);
         vmrpc_refused(&srv->reach, &refusal, &srv->reach.counters.refused_name);
-        return -EACCES;
+    } else if (!local &&
+               vmrpc_budget_name(srv, why.terms, text, why.line) < 0) {
+        refusal.reason = "budget-names";
+        ret = -EACCES;
+    } else {
+        ret = vmrpc_budget_query(srv, text);
+        refusal.reason = ret < 0 ? "limit-dns" : NULL;
     }
-    if (vmrpc_budget_name(srv, why.terms, text, why.line) < 0) {
-        return -EACCES;
-    }
-    return vmrpc_budget_query(srv, text);
+    vmrpc_evidence_name(srv, text, question, refusal.reason,
+                        local ? NULL : &why);
+    return ret;
 }
 
 /* The policy's rules by name need the names that the guest asked for. */
@@ -133,6 +140,7 @@ static VMRPC_LOCKED void proxy_resolved(void *opaque, const DnsName *asked,
         noted[i].ttl_s = addrs[i].ttl;
     }
     vmrpc_names_note(srv->reach.names, asked, noted, num, vmrpc_now_ms());
+    vmrpc_evidence_answer(srv, asked, addrs, num);
 }
 
 /* So does the comparison with what it says. */
@@ -270,7 +278,8 @@ static VMRPC_LOCKED void proxy_blocked(void *opaque, const DnsName *asked,
     VmrpcServer *srv = opaque;
     char dest[INET6_ADDRSTRLEN], name[DNS_NAME_TEXT_MAX];
     VmrpcRefusal refusal = {
-        .dest = dest, .name = name, .reason = "private-address",
+        .error = EACCES, .dest = dest, .name = name,
+        .reason = "private-address",
     };
 
     inet_ntop(AF_INET6, addr6, dest, sizeof(dest));
@@ -369,13 +378,16 @@ int vmrpc_resolver_timeout_ms(VmrpcServer *srv)
 /* --- queries that wait --------------------------------------------------- */
 
 /* How many queries can be added; each needs two upstream. */
-static size_t room(const VmrpcServer *srv)
+static VMRPC_LOCKED size_t room(VmrpcServer *srv)
 {
+    if (!vmrpc_evidence_admits(srv)) {
+        return 0;
+    }
     return MIN(dns_proxy_room(srv->dns_proxy),
                dns_upstream_room(srv->dns_upstream) / 2);
 }
 
-static bool may_ask(const VmrpcServer *srv, const VmrpcSock *s)
+static VMRPC_LOCKED bool may_ask(VmrpcServer *srv, const VmrpcSock *s)
 {
     return s->dns_out < room(srv);
 }
@@ -387,21 +399,25 @@ static bool is_query(const uint8_t *msg, size_t len)
 }
 
 /* Returns true if no timeout of the proxy has changed. */
-static bool ask_proxy(VmrpcServer *srv, VmrpcSock *s, const uint8_t *msg,
-                      size_t len)
+static VMRPC_LOCKED bool ask_proxy(VmrpcServer *srv, VmrpcSock *s,
+                                   const uint8_t *msg, size_t len)
 {
     /* Before the proxy answers from memory what former servers have said */
     bool moved = dns_upstream_follow(srv->dns_upstream);
+    bool same;
 
     s->dns_out += is_query(msg, len);
-    return dns_proxy_query(srv->dns_proxy, msg, len,
+    srv->judged = s;
+    same = dns_proxy_query(srv->dns_proxy, msg, len,
                            vmrpc_dns_is_stream(s) ? DNS_TRANSPORT_TCP
                                                   : DNS_TRANSPORT_UDP,
                            token_of(s)) && !moved;
+    srv->judged = NULL;
+    return same;
 }
 
 /* Hands over the first message of dns_tx.  Returns false if it must wait. */
-static bool ask_first(VmrpcServer *srv, VmrpcSock *s)
+static VMRPC_LOCKED bool ask_first(VmrpcServer *srv, VmrpcSock *s)
 {
     const uint8_t *msg;
     size_t len;
@@ -687,10 +703,11 @@ static bool parse_insecure(const char *const *names, DnsName *insecure,
     return true;
 }
 
-static void on_validated(void *opaque, const DnsValidated *found)
+static VMRPC_LOCKED void on_validated(void *opaque, const DnsValidated *found)
 {
     VmrpcServer *srv = opaque;
 
+    vmrpc_evidence_validated(srv, found);
     if (srv->tracer.validated) {
         srv->tracer.validated(srv->tracer.opaque, found);
     }

@@ -33,6 +33,7 @@
  *   policy-file, zone-files      files that are read again when they change
  *   resolver, nat64              the DNS proxy; the NAT64 prefix
  *   race, arriving               Happy Eyeballs; sockets after a migration
+ *   parked, evidence             what waits for the audit log; its lines
  *   bind                         port, options and peer of a socket
  *   ready                        readiness and events
  *   gateway, groups              FTP and SIP; multicast
@@ -62,11 +63,13 @@
 #include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/server/arriving.h"
 #include "hw/vmrpc/server/calls.h"
+#include "hw/vmrpc/server/evidence.h"
 #include "hw/vmrpc/server/files.h"
 #include "hw/vmrpc/server/first-bytes.h"
 #include "hw/vmrpc/server/gateway.h"
 #include "hw/vmrpc/server/groups.h"
 #include "hw/vmrpc/server/nat64.h"
+#include "hw/vmrpc/server/parked.h"
 #include "hw/vmrpc/server/policy-file.h"
 #include "hw/vmrpc/server/proxied.h"
 #include "hw/vmrpc/server/race.h"
@@ -610,9 +613,30 @@ static const VmrpcTimerOps timers[] = {
     { vmrpc_first_timeout_ms, vmrpc_first_process_timer },
     { vmrpc_proxied_timeout_ms, vmrpc_proxied_process_timer },
     { vmrpc_throttle_timeout_ms, vmrpc_throttle_process_timer },
+    { vmrpc_parked_timeout_ms, vmrpc_parked_process_timer },
     /* Files are read without the lock: vmrpc_server_process(). */
     { .timeout_ms = vmrpc_files_timeout_ms },
 };
+
+static VMRPC_LOCKED void reach_refused(void *opaque,
+                                       const VmrpcRefusal *refusal)
+{
+    VmrpcServer *srv = opaque;
+
+    vmrpc_evidence_refused(srv, refusal);
+    if (srv->tracer.refused) {
+        srv->tracer.refused(srv->tracer.opaque, refusal);
+    }
+}
+
+static void reach_pool(void *opaque, struct in_addr addr4, const char *name)
+{
+    VmrpcServer *srv = opaque;
+
+    if (srv->tracer.pool) {
+        srv->tracer.pool(srv->tracer.opaque, addr4, name);
+    }
+}
 
 /* Not checked: no other thread knows the server yet. */
 VMMNET_NOT_CHECKED
@@ -634,6 +658,12 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
     srv->races = g_sequence_new(NULL);
     g_queue_init(&srv->first_waits);
     init_lock(&srv->lock.mutex);
+    srv->reach.tracer = (VmrpcReachTracer) {
+        .refused = reach_refused, .pool = reach_pool, .opaque = srv,
+    };
+    g_queue_init(&srv->parked);
+    srv->audit_peers = config->audit ? g_new0(uint64_t, VMRPC_AUDIT_PEERS)
+                                     : NULL;
     srv->has_lowat = vmrpc_ready_host_has_lowat();
     watched_file_init(&srv->policy_file);
     srv->socks = calloc(config->max_sockets, sizeof(*srv->socks));
@@ -708,7 +738,6 @@ void vmrpc_server_free(VmrpcServer *srv)
     }
     /* Nothing is traced of sockets that go with their server. */
     srv->tracer = (VmrpcTracer) { };
-    srv->reach.tracer = (VmrpcReachTracer) { };
     if (srv->socks) {
         vmrpc_server_reset(srv);
     }
@@ -724,6 +753,7 @@ void vmrpc_server_free(VmrpcServer *srv)
         close(srv->epoll_fd);
     }
     g_sequence_free(srv->races);
+    g_free(srv->audit_peers);
     free(srv->socks);
     pthread_mutex_destroy(&srv->lock.mutex);
     g_free(srv);
@@ -760,11 +790,6 @@ void vmrpc_server_set_tracer(VmrpcServer *srv, const VmrpcTracer *tracer)
 {
     vmrpc_sole_user(srv);
     srv->tracer = *tracer;
-    srv->reach.tracer = (VmrpcReachTracer) {
-        .refused = tracer->refused,
-        .pool = tracer->pool,
-        .opaque = tracer->opaque,
-    };
     vmrpc_resolver_tell_servers(srv);
 }
 

@@ -18,6 +18,7 @@
 
 #include "vmmnet/vmrpc.h"
 #include "hw/vmrpc/alg/alg.h"
+#include "hw/vmrpc/audit/log.h"
 #include "hw/vmrpc/reach/reach.h"
 #include "hw/vmrpc/server/lock.h"
 #include "hw/vmrpc/wire/mapped.h"
@@ -60,6 +61,8 @@ typedef struct VmrpcServerConfig {
      */
     char *(*secret)(const char *id, GError **errp);
     uint32_t max_sockets;       /* 1 .. VMRPC_SOCKETS_MAX */
+    /* the caller's, for longer than the server; NULL: no audit log */
+    VmrpcAudit *audit;
 } VmrpcServerConfig;
 
 /* What stands behind a socket of the guest. */
@@ -279,6 +282,12 @@ VMRPC_UNLOCKED bool vmrpc_server_reload_policy(VmrpcServer *srv, GError **errp);
  * go another way.  Takes the lock for a few sockets at a time.
  */
 VMRPC_UNLOCKED void vmrpc_server_end_refused(VmrpcServer *srv);
+
+/*
+ * The audit log takes lines again after vmrpc_audit_admits() said no: calls
+ * that wait go on.  Any thread may call it.
+ */
+VMRPC_UNLOCKED void vmrpc_server_audit_has_room(VmrpcServer *srv);
 
 /* The address map, which stays the server's; NULL without translation. */
 VmrpcAddrMap *vmrpc_server_addrmap(VmrpcServer *srv);

@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 
 #include "hw/vmrpc/alg/alg.h"
+#include "hw/vmrpc/audit/log.h"
 #include "hw/vmrpc/reach/reach.h"
 #include "hw/vmrpc/server/lock.h"
 #include "hw/vmrpc/server/server.h"
@@ -118,6 +119,20 @@ typedef enum VmrpcInq {
     VMRPC_INQ_OURS,
     VMRPC_INQ_GUESTS,
 } VmrpcInq;
+
+/*
+ * What waits for the audit log.  vmrpc_park() and vmrpc_unpark() make every
+ * transition; each leads from or to VMRPC_PARKED_NONE.
+ */
+typedef enum VmrpcParked {
+    VMRPC_PARKED_NONE,
+    VMRPC_PARKED_CONNECT,       /* a stream that is to be connected */
+    VMRPC_PARKED_SEND,          /* the first datagram to a peer */
+    VMRPC_PARKED_ACCEPT,
+} VmrpcParked;
+
+/* Peers of datagram sockets that the audit log has; a power of two */
+#define VMRPC_AUDIT_PEERS   4096
 
 /* Sizes that were granted to the buffers of a host socket; 0: no limit. */
 typedef struct VmrpcBuffers {
@@ -226,6 +241,19 @@ struct VmrpcSock {
     VmrpcSock *arriving_next;
     VmrpcSock **arriving_prev;  /* what points to us in the queue */
 
+    /* evidence.c */
+    VmrpcDecided decided;       /* of its latest destination */
+    bool opened;                /* the audit log has a line "open" of it */
+    bool peer_opened;           /* of a datagram socket: of its peer, too */
+    int open_error;             /* of connect(), positive errno */
+    int64_t opened_ms;
+    struct sockaddr_in6 opened_peer;    /* or a sockaddr_in; of a stream */
+
+    /* parked.c, calls-connect.c */
+    VmrpcParked parked;
+    GList parked_link;
+    uint32_t parked_flow;       /* of VMRPC_PARKED_CONNECT: sin6_flowinfo */
+
     uint64_t bytes_sent;
     uint64_t bytes_received;
 };
@@ -318,6 +346,14 @@ struct VmrpcServer {
     int64_t arriving_turn_ms VMRPC_GUARDED; /* when the last turn began */
     int64_t arriving_due_ms VMRPC_GUARDED; /* when to try the next ones */
     bool arriving_freed VMRPC_GUARDED;  /* a port that one may wait for */
+
+    /* evidence.c; only with config.audit */
+    const VmrpcSock *judged VMRPC_GUARDED;      /* NULL: unknown */
+    uint64_t *audit_peers VMRPC_GUARDED;
+
+    /* parked.c */
+    GQueue parked VMRPC_GUARDED;        /* of VmrpcSock */
+    bool unparks VMRPC_GUARDED;         /* they may go on */
 
     /* ready.c, watch.c */
     VmrpcSock *event_head VMRPC_GUARDED;

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vmrpc server: what the audit log is told
+ *
+ * Without a log each function here is one branch.
+ */
+#ifndef HW_VMRPC_EVIDENCE_H
+#define HW_VMRPC_EVIDENCE_H
+
+#include "hw/vmrpc/reach/judge.h"
+#include "hw/vmrpc/server/state.h"
+
+/*
+ * May something begin?  Else its call has to wait: vmrpc_park(), and
+ * vmrpc_server_audit_has_room() comes.
+ */
+static inline VMRPC_LOCKED bool vmrpc_evidence_admits(VmrpcServer *srv)
+{
+    return !srv->config.audit || vmrpc_audit_admits(srv->config.audit);
+}
+
+/*
+ * vmrpc_dest_to_host() for @s.  The verdict stays in s->decided, for the lines
+ * of this destination.
+ */
+VMRPC_LOCKED int vmrpc_evidence_dest(VmrpcServer *srv, VmrpcSock *s,
+                                     const struct sockaddr_in *guest,
+                                     struct sockaddr_storage *host,
+                                     VmrpcPass *pass);
+
+/* @s begins to talk to @peer, on the host's side, by @terms (NULL: none). */
+VMRPC_LOCKED void vmrpc_evidence_open(VmrpcServer *srv, VmrpcSock *s,
+                                      const struct sockaddr_storage *peer,
+                                      const VmrpcTerms *terms);
+
+/* The guest takes a connection that @peer has begun. */
+VMRPC_LOCKED void vmrpc_evidence_accept(VmrpcServer *srv, VmrpcSock *s,
+                                        const struct sockaddr_storage *peer);
+
+/*
+ * @s is about to send a datagram to @dest, or to its peer if that is NULL.
+ * Returns 0, or -EAGAIN if that has to wait.
+ */
+VMRPC_LOCKED int vmrpc_evidence_send(VmrpcServer *srv, VmrpcSock *s,
+                                     const struct sockaddr_storage *dest);
+
+/* @s is closed, or will have another peer. */
+VMRPC_LOCKED void vmrpc_evidence_close(VmrpcServer *srv, VmrpcSock *s);
+
+/* The policy or a limit refused something (VmrpcReachTracer). */
+VMRPC_LOCKED void vmrpc_evidence_refused(VmrpcServer *srv,
+                                         const VmrpcRefusal *refusal);
+
+/*
+ * The guest asks for @name.  @refused: it may not, for this reason; NULL: it
+ * may.  @why: the policy's verdict, or NULL
+ */
+VMRPC_LOCKED void vmrpc_evidence_name(VmrpcServer *srv, const char *name,
+                                      const DnsQuestion *question,
+                                      const char *refused,
+                                      const VmrpcVerdict *why);
+
+/* The name leads to these addresses; an answer was validated. */
+VMRPC_LOCKED void vmrpc_evidence_answer(VmrpcServer *srv, const DnsName *asked,
+                                        const DnsProxyAddress *addrs,
+                                        size_t num);
+VMRPC_LOCKED void vmrpc_evidence_validated(VmrpcServer *srv,
+                                           const DnsValidated *found);
+
+/* The policy file was read; or was not, by @problem. */
+VMRPC_LOCKED void vmrpc_evidence_policy(VmrpcServer *srv, const char *problem);
+
+#endif /* HW_VMRPC_EVIDENCE_H */

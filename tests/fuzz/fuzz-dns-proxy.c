@@ -226,6 +226,7 @@ static void fuzz_resolved(void *opaque, const DnsName *asked,
 static const DnsProxyOps ops = {
     .admit = fuzz_admit,
     .resolved = fuzz_resolved,
+    .compares = fuzz_hides_ech,
     .leads_on = fuzz_leads_on,
     .map = fuzz_map,
     .unmap = fuzz_unmap,

@@ -30,7 +30,7 @@ RECORDS = (
     "svc.test. 60 IN HTTPS 1 . alpn=h2 ech=AAT+DQAA",
     "origin.test. 60 IN HTTPS 1 www.test. alpn=h2",
 )
-RULES = "allow *.test tcp 443-444 tls\nallow www.test tcp 80\ndefault deny\n"
+RULES = "allow *.test tcp 443-444 tls\nallow *.test tcp 80 http\ndefault deny\n"
 #: Sends ``data`` by ``send``; prints the errno of that, and what a read then gives.
 ATTEMPT = """
 import errno, os, socket, sys, tempfile
@@ -77,7 +77,7 @@ class World:
         """How many refusals of that kind QEMU has told of."""
         known = rf" name {re.escape(name)}" if name else ""
         lines = self.guest.stderr_path.read_text().splitlines()
-        return sum(bool(re.search(rf"port 44[34]{known}.*: {reason}\b", line)) for line in lines)
+        return sum(bool(re.search(rf"port \d+{known}.*: {reason}\b", line)) for line in lines)
 
     def python(self, send: str, before: str = "") -> str:
         """What an attempt to send gives."""
@@ -207,8 +207,28 @@ def test_part_of_a_hello(world: World) -> None:
         world.python("(s.send(b'\\x16\\x03\\x01\\x02\\x00\\x01'), s.close())")
 
 
-def test_other_ports(world: World) -> None:
-    assert world.guest.run("curl -sS http://www.test/").stdout == "an IPv6-only page\n"
+def test_http(world: World) -> None:
+    """Requests one after the other in a connection, with bodies of every kind."""
+    before = world.refused()
+    page = "an IPv6-only page\n"
+    assert world.guest.run("curl -sS http://www.test/ http://www.test/").stdout == 2 * page
+    world.guest.run("head -c 3000000 /dev/urandom >/tmp/body")
+    sends = ("--data-binary @/tmp/body", "-T - -H 'Transfer-Encoding: chunked' </tmp/body")
+    for send in (*sends, "-H 'Expect: 100-continue' -F file=@/tmp/body"):
+        shown = world.guest.run(f"curl -sS -w '%{{size_upload}}' {send} http://www.test/").stdout
+        assert "405 Not Allowed" in shown or "413" in shown
+    assert world.refused() == before
+
+
+def test_wrong_host(world: World) -> None:
+    get = "curl -sS --connect-to ::www.test: -H 'Host: {}' http://www.test/"
+    for host, reason in (("nobody.test", "not-asked"), ("192.0.2.1", "no-name")):
+        with world.refuses(reason, "nobody.test" if reason == "not-asked" else ""):
+            assert world.guest.run(get.format(host), check=False).rc != 0
+    with world.refuses("not-http"):
+        world.guest.run("curl -sS --http2-prior-knowledge http://www.test/", check=False)
+    with world.refuses("not-http"):
+        world.guest.run("curl -sS -H 'Upgrade: websocket' http://www.test/", check=False)
 
 
 def test_keys_for_ech_are_hidden(world: World) -> None:

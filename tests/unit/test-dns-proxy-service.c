@@ -210,7 +210,7 @@ static void test_targets(void)
     World *w = world_new();
 
     for (int told = 0; told < 2; told++) {
-        w->hides_ech = told;
+        w->compares = told;
         begin_service(w, "a.example", DNS_TYPE_HTTPS);
         add_name("a.example", DNS_TYPE_CNAME, 5, "b.example");
         add_service("b.example", DNS_TYPE_HTTPS, &(Octets) OCTETS(SERVICE_B));

@@ -468,9 +468,11 @@ static void test_many_rules(void)
 static void test_says(void)
 {
     g_autoptr(VmrpcPolicy) plain = parse("allow www.test tcp 443\n");
+    g_autoptr(VmrpcPolicy) http = parse("allow www.test tcp 80 http\n");
     g_autoptr(VmrpcPolicy) tls = parse("allow a.test tcp 80\n"
                                        "allow *.test tcp 443 tls\n"
                                        "allow any.test tcp tls\n"
+                                       "allow web.example tcp 80 http\n"
                                        "ech refuse\n");
     static const struct {
         const char *name;
@@ -483,6 +485,8 @@ static void test_says(void)
         { "a.test", 443, IPPROTO_TCP, 2, VMRPC_SAYS_TLS },
         { "a.test", 80, IPPROTO_TCP, 1, VMRPC_SAYS_ANYTHING },
         { "any.test", 5000, IPPROTO_TCP, 3, VMRPC_SAYS_TLS },
+        { "web.example", 80, IPPROTO_TCP, 4, VMRPC_SAYS_HTTP },
+        { "web.example", 443, IPPROTO_TCP, 0, VMRPC_SAYS_ANYTHING },
         { "any.test", 443, IPPROTO_UDP, 0, VMRPC_SAYS_ANYTHING },
         { "www.example", 443, IPPROTO_TCP, 0, VMRPC_SAYS_ANYTHING },
     };
@@ -500,6 +504,10 @@ static void test_says(void)
     }
     g_assert_true(vmrpc_policy_hides_ech(tls));
     g_assert_true(vmrpc_policy_refuses_ech(tls));
+    g_assert_true(vmrpc_policy_compares(http));
+    g_assert_false(vmrpc_policy_hides_ech(http));
+    g_assert_false(vmrpc_policy_compares(plain));
+    g_assert_false(vmrpc_policy_compares(NULL));
     g_assert_false(vmrpc_policy_hides_ech(plain));
     g_assert_false(vmrpc_policy_refuses_ech(plain));
     g_assert_false(vmrpc_policy_hides_ech(NULL));
@@ -743,7 +751,13 @@ static void test_errors(void)
         { "allow a.b 443 tls", "*'tls' needs 'tcp'*" },
         { "allow a.b udp 443 tls", "*'tls' needs 'tcp'*" },
         { "allow a.b tcp 443 tsl", "*'tsl' is too much*" },
-        { "allow a.b tcp tsl", "*'tsl' is not a port*or 'tls'" },
+        { "allow a.b tcp tsl", "*'tsl' is not a port*'tls' or 'http'" },
+        { "allow ::/0 tcp 80 http", "f.conf:1: 'http' needs a name, as in "
+          "'allow www.example.com tcp 80 http', not '::/0'" },
+        { "allow a.b http", "*'http' needs 'tcp', as in 'allow a.b tcp 80 "
+          "http'" },
+        { "allow a.b tcp 80 http tls", "*'tls' is too much*" },
+        { "allow a.b tcp 80 http\nech refuse", "*'ech' has no use*" },
         { "allow a.b tcp 443 tls tls", "*'tls' is too much*" },
         { "ech", "*'ech' needs 'refuse' or 'strip'" },
         { "ech off", "*'off' is not 'refuse' or 'strip'" },

@@ -35,10 +35,10 @@ bool __wrap_vmrpc_route_is_local(VmrpcRoute *route, const struct sockaddr *dest,
                                  const struct sockaddr *source, int proto);
 int64_t __real_vmrpc_now_ms(void);
 int64_t __wrap_vmrpc_now_ms(void);
-VmrpcHelloStep __real_vmrpc_hello_look(VmrpcHello *hello, const uint8_t *kept,
+VmrpcSaidStep __real_vmrpc_hello_look(VmrpcHello *hello, const uint8_t *kept,
                                        size_t len, VmrpcSaid *said,
                                        size_t *pass);
-VmrpcHelloStep __wrap_vmrpc_hello_look(VmrpcHello *hello, const uint8_t *kept,
+VmrpcSaidStep __wrap_vmrpc_hello_look(VmrpcHello *hello, const uint8_t *kept,
                                        size_t len, VmrpcSaid *said,
                                        size_t *pass);
 
@@ -56,11 +56,11 @@ int64_t __wrap_vmrpc_now_ms(void)
     return __real_vmrpc_now_ms() + ahead_ms;
 }
 
-VmrpcHelloStep __wrap_vmrpc_hello_look(VmrpcHello *hello, const uint8_t *kept,
+VmrpcSaidStep __wrap_vmrpc_hello_look(VmrpcHello *hello, const uint8_t *kept,
                                        size_t len, VmrpcSaid *said,
                                        size_t *pass)
 {
-    VmrpcHelloStep step;
+    VmrpcSaidStep step;
 
     if (scribbled) {
         memset(scribbled->data, 'x', scribbled->len);
@@ -321,6 +321,72 @@ static void test_no_room(void)
     }
     g_assert_cmpuint(at, ==, stream->len);
     g_assert_false(is_watched(w));
+    world_free(w);
+}
+
+/* --- HTTP ------------------------------------------------------------------ */
+
+#define HTTP    "allow www.test tcp http\ndeny other.test\n" \
+                "allow *.test tcp http\ndefault deny\n"
+#define HEAD    "POST / HTTP/1.1\r\nHost: www.test\r\n"
+
+/* Each request is read; bodies pass from the guest's memory. */
+static void test_http(void)
+{
+    enum { BODY = 3 << 20 };
+    World *w = world_new(HTTP);
+    g_autoptr(GString) stream = g_string_new(HEAD "Content-Length: 3145728"
+                                             "\r\n\r\n");
+    size_t at = 0, read = 0, head = stream->len, bad;
+    FxReply r;
+
+    for (size_t i = 0; i < BODY; i++) {
+        g_string_append_c(stream, i * 7 >> 3);
+    }
+    g_string_append(stream, HEAD "Transfer-Encoding: chunked\r\n\r\n"
+                            "5\r\nhello\r\n0\r\n\r\n");
+    bad = stream->len;
+    g_string_append(stream, "GET / HTTP/1.1\r\nHost: other.test\r\n\r\n");
+    connect_guest(w);
+    guest_sends(w, stream->str, head - 1, RECORD);
+    g_assert_true(peer_has_nothing(w));
+    at = head - 1;
+    while (read < bad) {
+        uint8_t buf[50000];
+        ssize_t n;
+
+        while (at < bad) {
+            r = fx_send(w->fx, 0, stream->str + at, MIN(300000, bad - at));
+            if (r.error) {
+                fx_fails(r, EAGAIN);
+                break;
+            }
+            at += r.value;
+        }
+        n = recv(w->fd, buf, sizeof(buf), 0);
+        g_assert_cmpint(n, >, 0);
+        g_assert_cmpmem(buf, n, stream->str + read, n);
+        read += n;
+        fx_pump(w->fx);
+    }
+    g_assert_cmpuint(at, ==, bad);
+    r = fx_send(w->fx, 0, stream->str + bad, stream->len - bad);
+    assert_refused(w, r.error, "other-name", OTHER, 2);
+    assert_reset(w, 0);
+    world_free(w);
+}
+
+/* A request behind another in one call */
+static void test_pipelined(void)
+{
+    static const char two[] = "GET /1 HTTP/1.1\r\nHost: www.test\r\n\r\n"
+                              "GET /2 HTTP/1.1\r\nHost: other.test\r\n\r\n";
+    World *w = world_new(HTTP);
+
+    connect_guest(w);
+    assert_refused(w, fx_send(w->fx, 0, two, sizeof(two) - 1).error,
+                   "other-name", OTHER, 2);
+    assert_reset(w, 0);
     world_free(w);
 }
 
@@ -664,6 +730,8 @@ int main(int argc, char **argv)
     g_test_add_func("/server/first/server-first", test_server_first);
     g_test_add_func("/server/first/memory", test_memory);
     g_test_add_func("/server/first/no-room", test_no_room);
+    g_test_add_func("/server/first/http", test_http);
+    g_test_add_func("/server/first/pipelined", test_pipelined);
     g_test_add_func("/server/first/reasons", test_reasons);
     g_test_add_func("/server/first/ech", test_ech);
     g_test_add_func("/server/first/second-hello", test_second_hello);

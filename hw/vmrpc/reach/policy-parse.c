@@ -205,32 +205,37 @@ static bool is_portless(const VmrpcPolicyRule *rule)
 
 static bool is_says(const char *word, VmrpcPolicyRule *rule)
 {
-    if (strcmp(word, "tls") != 0) {
+    if (strcmp(word, "tls") == 0) {
+        rule->says = VMRPC_SAYS_TLS;
+    } else if (strcmp(word, "http") == 0) {
+        rule->says = VMRPC_SAYS_HTTP;
+    } else {
         return false;
     }
-    rule->says = VMRPC_SAYS_TLS;
     return true;
 }
 
 /*
- * @word is "tls": there must be a name to compare with, and a protocol that
- * carries it.
+ * @word is "tls" or "http": there must be a name to compare with, and a
+ * protocol that carries it.
  */
 static bool check_says(char **words, const char *word,
                        const VmrpcPolicyKey *key, const VmrpcPolicyRule *rule,
                        GError **errp)
 {
+    unsigned port = rule->says == VMRPC_SAYS_TLS ? 443 : 80;
+
     if (key->kind != VMRPC_POLICY_NAME && key->kind != VMRPC_POLICY_BELOW) {
         return policy_fail(errp, "'%s' needs a name, as in 'allow "
-                           "www.example.com tcp 443 %s', not '%s'", word, word,
-                           words[1]);
+                           "www.example.com tcp %u %s', not '%s'", word, port,
+                           word, words[1]);
     }
     if (!rule->allow || rule->watch) {
         return policy_fail(errp, "'%s' is for 'allow'", word);
     }
     if (rule->proto != IPPROTO_TCP) {
-        return policy_fail(errp, "'%s' needs 'tcp', as in '%s %s tcp 443 "
-                           "%s'", word, words[0], words[1], word);
+        return policy_fail(errp, "'%s' needs 'tcp', as in '%s %s tcp %u "
+                           "%s'", word, words[0], words[1], port, word);
     }
     return true;
 }
@@ -264,9 +269,9 @@ static bool parse_rule(VmrpcPolicy *policy, char **words, int n, unsigned line,
         return policy_fail_word(errp, words[i - 1], i == 3
                                 ? "is not 'tcp', 'udp', 'icmp', 'dns', "
                                   "'any', a port (1 to 65535), a range of "
-                                  "ports, or 'tls'"
+                                  "ports, 'tls' or 'http'"
                                 : "is not a port (1 to 65535), a range of "
-                                  "ports, or 'tls'");
+                                  "ports, 'tls' or 'http'");
     }
     if (i < n && is_says(words[i], &rule) &&
         !check_says(words, words[i++], &key, &rule, errp)) {

@@ -5,7 +5,7 @@
  * One rule a line; the first one that matches decides:
  *
  *   allow|deny|watch  PREFIX|ADDR|NAME|host  [tcp|udp|icmp|dns|any]
- *               [PORT[-PORT]]  [tls]  [via PROXY] [sent BYTES[K|M|G]/h]
+ *               [PORT[-PORT]]  [tls|http]  [via PROXY] [sent BYTES[K|M|G]/h]
  *               [names N/h]
  *   default     allow|deny|watch
  *   dns         reachable|listed

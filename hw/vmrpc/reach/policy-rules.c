@@ -205,6 +205,7 @@ void vmrpc_policy_add(VmrpcPolicy *policy, const VmrpcPolicyKey *key,
     g_array_append_val(rules, *rule);
     policy->num_rules++;
     policy->has_tls |= rule->says == VMRPC_SAYS_TLS;
+    policy->has_says |= rule->says != VMRPC_SAYS_ANYTHING;
     switch (key->kind) {
     case VMRPC_POLICY_IPV4:
     case VMRPC_POLICY_IPV6:

@@ -79,6 +79,7 @@ struct VmrpcPolicy {
     GPtrArray *proxies;         /* VmrpcProxy */
     VmrpcLimitsConfig limits;
     bool has_tls;               /* a rule has "tls" */
+    bool has_says;              /* a rule has "tls" or "http" */
     bool ech_refused;
     unsigned ech_line;
 };

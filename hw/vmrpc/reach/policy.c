@@ -567,6 +567,11 @@ bool vmrpc_policy_hides_ech(const VmrpcPolicy *policy)
     return policy && policy->has_tls;
 }
 
+bool vmrpc_policy_compares(const VmrpcPolicy *policy)
+{
+    return policy && policy->has_says;
+}
+
 bool vmrpc_policy_refuses_ech(const VmrpcPolicy *policy)
 {
     return policy && policy->ech_refused;

@@ -195,9 +195,12 @@ const char *vmrpc_policy_id(const VmrpcPolicy *policy);
  * Hello?  So it is with any rule that has "tls".
  * @policy: NULL: no rules
  *
+ * vmrpc_policy_compares: does any rule compare what the guest says?
+ *
  * vmrpc_policy_refuses_ech: are hellos that have the extension refused?
  */
 bool vmrpc_policy_hides_ech(const VmrpcPolicy *policy);
+bool vmrpc_policy_compares(const VmrpcPolicy *policy);
 bool vmrpc_policy_refuses_ech(const VmrpcPolicy *policy);
 
 /**

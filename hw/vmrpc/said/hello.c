@@ -357,12 +357,12 @@ static Found read_hello(VmrpcHello *hello, Walk *w, size_t len,
     return read_body(hello, w, body, len, said);
 }
 
-static VmrpcHelloStep refuse(VmrpcHello *hello, VmrpcSaidReason reason,
+static VmrpcSaidStep refuse(VmrpcHello *hello, VmrpcSaidReason reason,
                              size_t *pass)
 {
     hello->reason = reason;
     *pass = 0;
-    return VMRPC_HELLO_REFUSED;
+    return VMRPC_SAID_REFUSED;
 }
 
 /* A clear handshake message, of which nothing was read */
@@ -429,7 +429,7 @@ static Found next_record(VmrpcHello *hello, Walk *w)
     }
 }
 
-VmrpcHelloStep vmrpc_hello_look(VmrpcHello *hello, const uint8_t *kept,
+VmrpcSaidStep vmrpc_hello_look(VmrpcHello *hello, const uint8_t *kept,
                                 size_t len, VmrpcSaid *said, size_t *pass)
 {
     Walk w = { .kept = kept, .len = len, .record_left = hello->record_left,
@@ -453,7 +453,7 @@ VmrpcHelloStep vmrpc_hello_look(VmrpcHello *hello, const uint8_t *kept,
         }
         if (found == WRONG && w.reason == VMRPC_SAID_OK) {
             *pass = len;
-            return VMRPC_HELLO_DONE;
+            return VMRPC_SAID_DONE;
         }
         if (found == WRONG) {
             return refuse(hello, w.reason, pass);
@@ -463,9 +463,9 @@ VmrpcHelloStep vmrpc_hello_look(VmrpcHello *hello, const uint8_t *kept,
         hello->record_type = w.record_type;
         *pass = w.at;
         if (is_hello) {
-            return VMRPC_HELLO_SAID;
+            return VMRPC_SAID_SAID;
         }
     }
     return len - *pass < VMRPC_SAID_KEEP_MAX
-           ? VMRPC_HELLO_MORE : refuse(hello, VMRPC_SAID_TOO_LONG, pass);
+           ? VMRPC_SAID_MORE : refuse(hello, VMRPC_SAID_TOO_LONG, pass);
 }

@@ -43,13 +43,6 @@ typedef struct VmrpcHello {
     uint32_t message_left;      /* octets of a message that is no hello */
 } VmrpcHello;
 
-typedef enum VmrpcHelloStep {
-    VMRPC_HELLO_MORE,
-    VMRPC_HELLO_SAID,
-    VMRPC_HELLO_DONE,
-    VMRPC_HELLO_REFUSED,
-} VmrpcHelloStep;
-
 /**
  * vmrpc_hello_look: look at what a client sends
  * @kept: all octets that were not sent on, at most VMRPC_SAID_KEEP_MAX
@@ -59,7 +52,7 @@ typedef enum VmrpcHelloStep {
  * The octets must not change during the call.  MORE leaves fewer than
  * VMRPC_SAID_KEEP_MAX of them.
  */
-VmrpcHelloStep vmrpc_hello_look(VmrpcHello *hello, const uint8_t *kept,
+VmrpcSaidStep vmrpc_hello_look(VmrpcHello *hello, const uint8_t *kept,
                                 size_t len, VmrpcSaid *said, size_t *pass);
 
 /**

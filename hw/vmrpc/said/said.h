@@ -24,7 +24,7 @@
 typedef enum VmrpcSaidReason {
     VMRPC_SAID_OK,
     VMRPC_SAID_NOT_TLS,         /* another protocol, SSLv2's form included */
-    VMRPC_SAID_NOT_HTTP,        /* another protocol, HTTP/2 included */
+    VMRPC_SAID_NOT_HTTP,        /* another protocol, at once or by its means */
     VMRPC_SAID_NO_NAME,         /* none, or an address instead of it */
     VMRPC_SAID_OTHER_NAME,      /* the rules refuse this name here */
     VMRPC_SAID_NOT_ASKED,       /* it was not asked, or led elsewhere */
@@ -42,6 +42,14 @@ typedef struct VmrpcSaid {
     char alpn[VMRPC_SAID_ALPN_MAX];     /* the first one, printable; or "" */
     bool ech;                   /* encrypted_client_hello is there */
 } VmrpcSaid;
+
+/* What to do with the first bytes that are kept; see hello.h and head.h */
+typedef enum VmrpcSaidStep {
+    VMRPC_SAID_MORE,
+    VMRPC_SAID_SAID,
+    VMRPC_SAID_DONE,
+    VMRPC_SAID_REFUSED,
+} VmrpcSaidStep;
 
 /** vmrpc_said_reason: "not-tls", "other-name", ...; a static string */
 const char *vmrpc_said_reason(VmrpcSaidReason reason);

@@ -23,6 +23,9 @@
  *               by which the peer sees a reset.  So are streams that keep an
  *               incomplete hello for too long.
  *
+ * With "http", it is the name in the head of each request (head.c).  The watch
+ * lasts as long as the stream; bodies leave from the guest's memory.
+ *
  * What the peer sends is not held and not read: protocols in which the server
  * speaks first lose nothing, but are refused when the guest answers.
  *
@@ -46,10 +49,14 @@
 
 #include "hw/vmrpc/reach/judge.h"
 #include "hw/vmrpc/reach/report.h"
+#include "hw/vmrpc/said/head.h"
 #include "hw/vmrpc/said/hello.h"
 #include "hw/vmrpc/server/ready.h"
 #include "hw/vmrpc/server/timer.h"
 #include "hw/vmrpc/wire/uninitialized.h"
+
+/* Octets of a body that one call sends */
+#define UNREAD_MAX      131072
 
 typedef enum FirstState {
     FIRST_LOOKS,                /* octets pass as they are agreed to */
@@ -57,13 +64,20 @@ typedef enum FirstState {
     FIRST_REFUSED,              /* disconnected; nothing passes */
 } FirstState;
 
+/* What has been read of the stream */
+typedef union Beginning {
+    VmrpcHello hello;
+    VmrpcHead head;
+} Beginning;
+
 struct VmrpcFirst {
     FirstState state;
+    VmrpcSays says;             /* TLS or HTTP */
     bool sure;                  /* peer is that of the host socket */
     bool owes;                  /* the guest sends one kept octet again */
     struct sockaddr_in6 peer;   /* or a sockaddr_in */
     char *only;                 /* the name that it may say; NULL: several */
-    VmrpcHello hello;
+    Beginning read;
     uint8_t *kept;              /* in the order of the stream */
     uint32_t num;
     uint32_t agreed;            /* of these, may leave */
@@ -202,6 +216,20 @@ static VMRPC_LOCKED VmrpcSaidReason judge(VmrpcServer *srv, const VmrpcSock *s,
            ret < 0 ? VMRPC_SAID_OTHER_NAME : VMRPC_SAID_OK;
 }
 
+static VmrpcSaidStep look_at(VmrpcFirst *first, const uint8_t *octets,
+                             size_t num, VmrpcSaid *said, size_t *pass)
+{
+    return first->says == VMRPC_SAYS_HTTP
+           ? vmrpc_head_look(&first->read.head, octets, num, said, pass)
+           : vmrpc_hello_look(&first->read.hello, octets, num, said, pass);
+}
+
+static VmrpcSaidReason reason_of(const VmrpcFirst *first)
+{
+    return first->says == VMRPC_SAYS_HTTP ? first->read.head.reason
+                                          : first->read.hello.reason;
+}
+
 /*
  * Looks at @num octets of the stream.  *@agreed: how many may leave.  Returns
  * 1 if all that follow may, 0 if not, -EACCES if the stream was refused.
@@ -209,24 +237,23 @@ static VMRPC_LOCKED VmrpcSaidReason judge(VmrpcServer *srv, const VmrpcSock *s,
 static VMRPC_LOCKED int look(VmrpcServer *srv, VmrpcSock *s,
                              const uint8_t *octets, size_t num, size_t *agreed)
 {
-    VmrpcHello *hello = &s->first->hello;
     VmrpcSaidReason reason;
     VmrpcSaid said;
     unsigned line;
     size_t pass;
 
     for (*agreed = 0;; *agreed += pass) {
-        switch (vmrpc_hello_look(hello, octets + *agreed, num - *agreed, &said,
-                                 &pass)) {
-        case VMRPC_HELLO_MORE:
+        switch (look_at(s->first, octets + *agreed, num - *agreed, &said,
+                        &pass)) {
+        case VMRPC_SAID_MORE:
             *agreed += pass;
             return 0;
-        case VMRPC_HELLO_DONE:
+        case VMRPC_SAID_DONE:
             *agreed += pass;
             return 1;
-        case VMRPC_HELLO_REFUSED:
-            return refuse(srv, s, hello->reason, NULL, 0);
-        case VMRPC_HELLO_SAID:
+        case VMRPC_SAID_REFUSED:
+            return refuse(srv, s, reason_of(s->first), NULL, 0);
+        case VMRPC_SAID_SAID:
             reason = judge(srv, s, &said, &line);
             if (reason != VMRPC_SAID_OK) {
                 return refuse(srv, s, reason, said.name, line);
@@ -301,12 +328,39 @@ static VMRPC_LOCKED ssize_t pass(VmrpcServer *srv, VmrpcSock *s,
     return got ? (ssize_t)got : -EAGAIN;
 }
 
+/* Octets of the body of a request, which nothing reads */
+static uint64_t unread(const VmrpcFirst *first)
+{
+    return first->says == VMRPC_SAYS_HTTP ? vmrpc_head_unread(&first->read.head)
+                                          : 0;
+}
+
+/*
+ * The body leaves from the guest's memory.  The server's lock is held, so that
+ * no head of another thread comes between, and for a part of it only.
+ */
+static VMRPC_LOCKED ssize_t pass_unread(VmrpcSock *s, const VmrpcCall *call,
+                                        int flags)
+{
+    VmrpcDataPlace p = vmrpc_call_data(call, false);
+    struct msghdr msg = { .msg_iov = call->scratch->iov };
+    size_t most = MIN(MIN(unread(s->first), UNREAD_MAX), call->out_len);
+    ssize_t n;
+
+    msg.msg_iovlen = vmrpc_iov_slice(msg.msg_iov, p.iov, p.num, p.offset, most);
+    n = sendmsg(s->fd, &msg, flags | MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n > 0) {
+        vmrpc_head_skip(&s->first->read.head, n);
+    }
+    return n < 0 ? -errno : n;
+}
+
 ssize_t vmrpc_first_send(VmrpcServer *srv, VmrpcSock *s, const VmrpcCall *call,
                          int flags)
 {
     uint8_t octets[VMRPC_SAID_KEEP_MAX] VMRPC_UNINITIALIZED;
     VmrpcFirst *first = s->first;
-    VmrpcHello before = first->hello;
+    Beginning before = first->read;
     size_t got, agreed;
     ssize_t n;
     int all;
@@ -324,6 +378,9 @@ ssize_t vmrpc_first_send(VmrpcServer *srv, VmrpcSock *s, const VmrpcCall *call,
     if (first->owes) {
         return pay(srv, s);
     }
+    if (!first->num && unread(first)) {
+        return pass_unread(s, call, flags);
+    }
     if (first->num) {
         memcpy(octets, first->kept, first->num);
     }
@@ -335,7 +392,7 @@ ssize_t vmrpc_first_send(VmrpcServer *srv, VmrpcSock *s, const VmrpcCall *call,
     }
     n = pass(srv, s, octets, first->num + got, agreed, got, flags);
     if (n < 0 && !first->owes) {
-        first->hello = before;          /* the guest sends all of it again */
+        first->read = before;           /* the guest sends all of it again */
     } else if (all && first->owes) {
         become(first, FIRST_FLUSHES);
     } else if (all) {
@@ -372,10 +429,14 @@ void vmrpc_first_detach(VmrpcServer *srv, VmrpcSock *s)
     }
 }
 
-static VMRPC_LOCKED void attach(VmrpcServer *srv, VmrpcSock *s)
+static VMRPC_LOCKED void attach(VmrpcServer *srv, VmrpcSock *s, VmrpcSays says)
 {
+    if (says == VMRPC_SAYS_ANYTHING) {
+        says = s->first->says;
+    }
     vmrpc_first_detach(srv, s);
     s->first = g_new0(VmrpcFirst, 1);
+    s->first->says = says;
 }
 
 int vmrpc_first_expect(VmrpcServer *srv, VmrpcSock *s, VmrpcSays says,
@@ -392,7 +453,7 @@ int vmrpc_first_expect(VmrpcServer *srv, VmrpcSock *s, VmrpcSays says,
     if (s->users) {
         return -EALREADY;
     }
-    attach(srv, s);
+    attach(srv, s, says);
     memcpy(&s->first->peer, host, sizeof(s->first->peer));
     s->first->sure = says != VMRPC_SAYS_ANYTHING && !again;
     s->first->only = g_strdup(only);
@@ -402,7 +463,7 @@ int vmrpc_first_expect(VmrpcServer *srv, VmrpcSock *s, VmrpcSays says,
 void vmrpc_first_disconnect(VmrpcServer *srv, VmrpcSock *s)
 {
     if (s->first) {
-        attach(srv, s);
+        attach(srv, s, VMRPC_SAYS_ANYTHING);
     }
 }
 
@@ -417,11 +478,15 @@ void vmrpc_first_connects(VmrpcServer *srv, VmrpcSock *s, VmrpcSays says,
 
 int vmrpc_first_expect_other(VmrpcServer *srv, VmrpcSock *s, VmrpcSays says)
 {
+    /* One stream cannot begin in two ways. */
+    if (s->first && says != VMRPC_SAYS_ANYTHING && says != s->first->says) {
+        return -EACCES;
+    }
     if (!s->first && says != VMRPC_SAYS_ANYTHING) {
         if (s->users) {
             return -EALREADY;
         }
-        attach(srv, s);
+        attach(srv, s, says);
     }
     if (s->first) {
         s->first->sure = false;

@@ -35,7 +35,8 @@ VMRPC_LOCKED void vmrpc_first_connects(VmrpcServer *srv, VmrpcSock *s,
 /**
  * vmrpc_first_expect_other: the race of @s is to try another address, too
  *
- * Returns: as vmrpc_first_expect().
+ * Returns: as vmrpc_first_expect(); -EACCES: this address demands another
+ * protocol.
  */
 VMRPC_LOCKED int vmrpc_first_expect_other(VmrpcServer *srv, VmrpcSock *s,
                                           VmrpcSays says);

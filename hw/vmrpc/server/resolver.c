@@ -144,6 +144,13 @@ static VMRPC_LOCKED void proxy_resolved(void *opaque, const DnsName *asked,
 }
 
 /* So does the comparison with what it says. */
+static VMRPC_LOCKED bool proxy_compares(void *opaque)
+{
+    VmrpcServer *srv = opaque;
+
+    return vmrpc_policy_compares(srv->reach.policy);
+}
+
 static VMRPC_LOCKED void proxy_leads_on(void *opaque, const DnsName *asked,
                                         const DnsName *target)
 {
@@ -347,6 +354,7 @@ static VMRPC_LOCKED void proxy_answer(void *opaque, void *token,
 static const DnsProxyOps proxy_ops = {
     .admit = proxy_admit,
     .resolved = proxy_resolved,
+    .compares = proxy_compares,
     .leads_on = proxy_leads_on,
     .map = proxy_map,
     .unmap = proxy_unmap,

@@ -292,7 +292,7 @@ static bool has_below(const DnsProxy *p, const Request *r, const Reply *reply)
 
 static void ask_replied(DnsProxy *p, Request *r, Ask ask, Reply *reply)
 {
-    if (r->kind != REQUEST_PTR && p->ops->hides_ech(p->opaque)) {
+    if (r->kind != REQUEST_PTR && p->ops->compares(p->opaque)) {
         dns_proxy_tell_targets(p, r, reply);
     }
     if (reply->rcode == DNS_RCODE_NXDOMAIN && r->kind != REQUEST_PTR &&

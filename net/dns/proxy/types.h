@@ -63,8 +63,10 @@ typedef struct DnsProxyOps {
     /*
      * The answer for the name that the guest asked for says to go on to this
      * one: an alias, or the target of a service (SRV, HTTPS, SVCB).  Called
-     * only while hides_ech() says so.
+     * only while compares() says so: what the guest asks for is compared with
+     * what it says to servers.
      */
+    bool (*compares)(void *opaque);
     void (*leads_on)(void *opaque, const DnsName *asked,
                      const DnsName *target);
     /*

@@ -46,6 +46,11 @@ class Plan:
     output: Path
 
     @property
+    def rounds_of(self) -> dict[str, int]:
+        """The rounds of each part."""
+        return {part: min(self.rounds, _ROUNDS_MOST.get(part, self.rounds)) for part in self.parts}
+
+    @property
     def name(self) -> str:
         """Files of some parts do not replace those of all."""
         return "dns" if self.parts == _PARTS else "-".join(("dns", *self.parts))
@@ -87,7 +92,7 @@ def parse(arguments: Sequence[str]) -> Plan:
 
 def _measure(plan: Plan, found: publish.Found, folder: Path) -> None:
     """Run each part; report a part that fails and go on."""
-    rounds = {part: min(plan.rounds, _ROUNDS_MOST.get(part, plan.rounds)) for part in _PARTS}
+    rounds = plan.rounds_of
     parts: dict[str, Callable[[int], object]] = {
         "start": lambda rounds: start.measure(plan.records, rounds, folder),
         "server": lambda rounds: server.measure(rounds, plan.seconds, folder, plan.servers),
@@ -111,7 +116,7 @@ def main(arguments: Sequence[str]) -> int:
     if {"start", "server", "updates"} & set(plan.parts):
         tools.require(*_PEERS)
     net.reap_stale()
-    found = publish.Found(plan.rounds)
+    found = publish.Found(max(plan.rounds_of.values()))
     with scratch.folder() as folder:
         # Servers give up their privileges before they read.
         Path(folder).chmod(0o755)

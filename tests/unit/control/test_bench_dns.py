@@ -152,6 +152,7 @@ def test_quick_is_small() -> None:
     plan = parse(["--quick", "--only", "client,start"])
     assert (plan.rounds, plan.records, plan.parts) == (1, 100_000, ("start", "client"))
     assert plan.name == "dns-start-client"
+    assert parse(["--only", "client,server"]).rounds_of == {"server": 5, "client": 2}
     assert (parse([]).records, parse([]).name) == (8_500_000, "dns")
 
 

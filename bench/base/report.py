@@ -31,6 +31,16 @@ def turned(paths: Sequence[_T], by: int) -> list[_T]:
     return [*paths[first:], *paths[:first]]
 
 
+def _warning(others: float) -> str:
+    warning = "; the machine was not idle, treat all values as approximate"
+    return warning if others > DISTURBED else ""
+
+
+def background(others: float) -> str:
+    """Text about the part of the machine that others used, with a warning if it is large."""
+    return f"background load {others:.0%}{_warning(others)}"
+
+
 @dataclass
 class Samples:
     """All measured values, by path and metric, one for each round."""
@@ -65,10 +75,7 @@ class Samples:
         if not self.others:
             return "nothing was measured"
         median, most = statistics.median(self.others), max(self.others)
-        text = f"background load {median:.0%}, peak {most:.0%}"
-        if median > DISTURBED:
-            text += "; the machine was not idle, treat all values as approximate"
-        return text
+        return f"background load {median:.0%}, peak {most:.0%}{_warning(median)}"
 
 
 @dataclass(frozen=True)

@@ -209,10 +209,8 @@ def _panels(found: Found) -> list[chart.Panel]:
 def publish(found: Found, output: Path) -> None:
     """Print the tables; write the files."""
     rounds = f"rounds: {found.rounds}, with guests {found.guest_rounds}"
-    others = f"background load {found.others:.0%}"
-    if found.others > report.DISTURBED:
-        others += "; the machine was not idle, treat all values as approximate"
-    about = f"{rounds}; guests of 1 vCPU under TCG; {others}; {conditions.machine()}"
+    others, machine = report.background(found.others), conditions.machine("openvswitch-switch")
+    about = f"{rounds}; guests of 1 vCPU under TCG; {others}; {machine}"
     parts = list(_parts(found))
     print(f"\n{about}")
     for title, rows in parts:

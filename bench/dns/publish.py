@@ -249,9 +249,7 @@ def _machine(found: Found) -> str:
 
 def publish(found: Found, output: Path, name: str = "dns") -> None:
     """Print the tables; write the files, whose names begin so."""
-    others = f"background load {found.others:.0%}"
-    if found.others > report.DISTURBED:
-        others += "; the machine was not idle, treat all values as approximate"
+    others = report.background(found.others)
     about = f"rounds: {found.rounds}; {others}; {_machine(found)}"
     made = list(tables(found))
     print(f"\n{about}")

@@ -34,7 +34,7 @@ from pathlib import Path as File
 
 from lab.base import net, scratch, tools
 
-from ..base import commandline, report
+from ..base import commandline, measure, report
 from . import bed, counts, switched, tables
 from .bed import CVSW, FOREIGN, HOSTVLAN, MIP6, NATIVE, PASST, STAGE, VIRTIO_NET, VMRPC, Load
 
@@ -160,6 +160,7 @@ def main(arguments: Sequence[str]) -> int:
                 return int(not counts.count(sockets, own, write=plan.write))
         tools.require("ip", "gcc", "pkg-config")
         with _opened(plan, folder) as measures:
-            values = _measure(plan, measures)
-            tables.publish(plan.loads, values, plan.rounds, plan.output)
+            with measure.cost() as cost:
+                values = _measure(plan, measures)
+            tables.publish(plan.loads, values, plan.rounds, cost.others, plan.output)
     return 0

@@ -117,8 +117,11 @@ def _goals(values: Values) -> Iterator[Goal]:
         yield ratio(text, f"datagrams-{octets}", CVSW, VIRTIO_NET, 1.05)
 
 
-def publish(loads: Sequence[Load], values: Values, rounds: int, output: File) -> None:
+def publish(
+    loads: Sequence[Load], values: Values, rounds: int, others: float, output: File
+) -> None:
     """Print all tables, and write them with the JSON; switches have files of their own."""
+    run = f"{'1 round' if rounds == 1 else f'{rounds} rounds'}; {report.background(others)}"
     sockets, frames = (list(of(loads, values)) for of in (_sockets, _frames))
     goals = [row for goal in _goals(values) if (row := goal.row())]
     tables = {
@@ -126,23 +129,23 @@ def publish(loads: Sequence[Load], values: Values, rounds: int, output: File) ->
         "Frames": list(_frame_rows(loads, values)) if frames else [],
         "Goals": [["metric", "goal", "measured", ""], *goals] if goals else [],
     }
-    _write(output / "guestless", "passt", rounds, tables, [*sockets, *frames])
+    _write(output / "guestless", "passt", run, tables, [*sockets, *frames])
     switches = list(_at_switches(values))
     tables = {"Switches": list(_switch_rows(values))}
-    _write(output / "guestless-switches", "openvswitch-switch", rounds, tables, switches)
+    _write(output / "guestless-switches", "openvswitch-switch", run, tables, switches)
 
 
 def _write(
     file: File,
     peer: str,
-    rounds: int,
+    run: str,
     tables: Mapping[str, Sequence[Sequence[str]]],
     comparisons: Sequence[Comparison],
 ) -> None:
     """Write a page and its JSON, if anything was compared; ``peer`` is a package."""
     if not comparisons:
         return
-    about = f"{'1 round' if rounds == 1 else f'{rounds} rounds'}; {conditions.machine(peer)}"
+    about = f"{run}; {conditions.machine(peer)}"
     pages = [f"{about}.\n"]
     for title, rows in tables.items():
         if rows:

@@ -325,6 +325,8 @@ except OSError as e:
     print(errno.errorcode[e.errno])
 """)
         assert out.split("\n") == ["EACCES 100000 100000", "EACCES"]
+        rules = world.guest.qmp("query-vmrpc", rules=True)[0]["rules"]
+        assert [rule.get("sent") for rule in rules] == [100000, None, None]
         assert world.python(fetch("http://www.test/")) == PAGE.strip()
 
 

@@ -150,6 +150,7 @@ void vmrpc_ready_wake(struct vmrpc_sock *vs, u32 bits)
 void vmrpc_ready_keep_error(struct vmrpc_sock *vs, ssize_t err)
 {
 	switch (err) {
+	case -EACCES:
 	case -EAGAIN:
 	case -EFAULT:
 	case -ENOBUFS:

@@ -267,6 +267,10 @@ static void add_rules(VmrpcDeviceInfo *info, VmrpcServer *server)
         rule->rule = g_steal_pointer(&hits->text);
         rule->destinations = hits->destinations;
         rule->names_refused = hits->names;
+        rule->has_sent = hits->terms && hits->terms->sent;
+        rule->sent = hits->sent;
+        rule->has_names_asked = hits->terms && hits->terms->names;
+        rule->names_asked = hits->names_asked;
         QAPI_LIST_APPEND(tail, rule);
     }
 }

@@ -124,6 +124,12 @@ GArray *vmrpc_policy_copy_hits(const VmrpcPolicy *policy)
 
         hits.text = g_strdup(hits.text);
         vmrpc_terms_ref(hits.terms);
+        if (hits.terms && hits.terms->sent) {
+            hits.sent = hits.terms->sent->spent;
+        }
+        if (hits.terms && hits.terms->names) {
+            hits.names_asked = hits.terms->names->spent;
+        }
         g_array_append_val(copy, hits);
     }
     return copy;

@@ -19,6 +19,8 @@ typedef struct VmrpcPolicyHits {
     uint64_t destinations;      /* allowed or refused by it */
     uint64_t names;             /* lookups refused by it */
     VmrpcTerms *terms;          /* of a rule; NULL: none */
+    /* In a copy: what its budgets have spent of the hour that began last. */
+    uint64_t sent, names_asked;
 } VmrpcPolicyHits;
 
 /**

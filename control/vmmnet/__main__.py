@@ -13,6 +13,7 @@ from vmmnet.architecture import HOST
 from vmmnet.command import output
 from vmmnet.command.parser import Parser
 from vmmnet.command.status import Status
+from vmmnet.confine import audit, policy
 from vmmnet.cvsw import command as cvsw
 from vmmnet.daemons import command as daemons
 from vmmnet.guestimage import command as guestimage
@@ -44,7 +45,7 @@ _MIP6 = "Mobile IPv6 is an option of QEMU, -netdev mip6, and the program vmmnet-
 _HOSTD = "the helper that moves addresses is the program vmmnet-hostd: docs/hostd.md"
 _VMRPC = (
     "outsourced sockets are an option of QEMU, -device virtio-vmrpc-pci: docs/virtio-vmrpc.md;"
-    " in a guest, vmrpc-ss shows them"
+    " in a guest, vmrpc-ss shows them; 'vmmnet audit' and 'vmmnet policy' are for log and policy"
 )
 _QEMU = f"the emulator is the program {HOST.emulator.name}: docs/packages.md"
 _MAKE = "that is a target of the sources' Makefile: 'make {}' there"
@@ -68,7 +69,7 @@ def parser() -> Parser:
     result.elsewhere = ELSEWHERE
     result.add_argument("--version", action="version", version=f"vmmnet {VERSION}")
     rooms = result.add_subparsers(metavar="ROOM", required=True, title="rooms")
-    for room in (cvsw, guestimage, hostvlan, libvirt):
+    for room in (audit, cvsw, guestimage, hostvlan, libvirt, policy):
         room.add_command(rooms)
     daemons.add_commands(rooms)
     return result

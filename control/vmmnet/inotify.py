@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 # <linux/inotify.h>
-_CLOSE_WRITE, _MOVED_FROM, _MOVED_TO = 0x8, 0x40, 0x80
+_MODIFY, _CLOSE_WRITE, _MOVED_FROM, _MOVED_TO = 0x2, 0x8, 0x40, 0x80
 _CREATE, _DELETE, _DELETE_SELF, _MOVE_SELF = 0x100, 0x200, 0x400, 0x800
 _ONLYDIR = 0x1000000
 _CHANGES = _CLOSE_WRITE | _MOVED_FROM | _MOVED_TO | _DELETE | _DELETE_SELF | _MOVE_SELF
@@ -44,8 +44,10 @@ class FolderWatch:
     cannot watch all of them, wait() returns once a second.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, growing: bool = False) -> None:
+        """``growing``: a file changes with each write, not only when its writer closes it."""
         self._folder = folder.absolute()
+        self._changes = _CHANGES | _MODIFY if growing else _CHANGES
         self._fd = _call(_libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK), "inotify_init1")
         # stop() writes to it to end wait().
         self._end = os.eventfd(0, os.EFD_CLOEXEC)
@@ -88,7 +90,7 @@ class FolderWatch:
         complete = True
         *above, folder = _way(self._folder)
         for each in dict.fromkeys([*above, folder]):
-            mask = _CHANGES if each == folder else _COMES_OR_GOES
+            mask = self._changes if each == folder else _COMES_OR_GOES
             path = os.fsencode(each)
             try:
                 _call(_libc.inotify_add_watch(self._fd, path, mask | _ONLYDIR), str(each))

@@ -25,7 +25,7 @@ Completer = Callable[..., list[str]]
 # More than a terminal shows.
 _LIMIT = 500
 # Names of arguments that are files.
-_FILES = ("FILE", "FILE|URL", "PATH")
+_FILES = ("FILE", "FILE|URL", "LOG", "NEW", "OLD", "PATH")
 
 
 def files(prefix: str, **_: Any) -> list[str]:

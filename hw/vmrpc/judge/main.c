@@ -93,6 +93,7 @@ static bool judge(const VmrpcPolicy *policy, char *question)
     VmrpcDest dest;
     size_t num = 0;
     char *rest;
+    int error;
 
     for (char *word = strtok_r(question, BLANKS, &rest);
          word && num < WORDS_MAX; word = strtok_r(NULL, BLANKS, &rest)) {
@@ -103,7 +104,10 @@ static bool judge(const VmrpcPolicy *policy, char *question)
         return true;
     }
     if (num == 2 && strcmp(words[0], "name") == 0) {
-        answer(vmrpc_policy_check_name(policy, words[1], &why), &why);
+        error = vmrpc_policy_check_name(policy, words[1], &why);
+        /* A question is no stream. */
+        why.says = VMRPC_SAYS_ANYTHING;
+        answer(error, &why);
         return true;
     }
     return false;
@@ -114,21 +118,22 @@ static VmrpcPolicy *read_policy(const char *name)
 {
     g_autofree char *text = g_malloc(VMRPC_POLICY_MAX_TEXT + 1);
     g_autoptr(GError) err = NULL;
-    unsigned long len;
     VmrpcPolicy *policy;
-    char line[32];
+    unsigned long size;
+    char line[32] = "";
+    bool has_size;
 
-    if (!fgets(line, sizeof(line), stdin)) {
-        line[0] = '\0';
+    if (fgets(line, sizeof(line), stdin)) {
+        line[strcspn(line, "\n")] = '\0';
     }
-    line[strcspn(line, "\n")] = '\0';
+    has_size = read_number(line, ULONG_MAX, &size);
     /* One octet too many is the parser's to refuse. */
-    if (!read_number(line, VMRPC_POLICY_MAX_TEXT + 1, &len) ||
-        fread(text, 1, len, stdin) != len) {
+    size = MIN(size, VMRPC_POLICY_MAX_TEXT + 1);
+    if (!has_size || fread(text, 1, size, stdin) < size) {
         args_say("standard input does not begin with a policy and its size");
         return NULL;
     }
-    policy = vmrpc_policy_parse(text, len, name, &err);
+    policy = vmrpc_policy_parse(text, size, name, &err);
     if (!policy) {
         fprintf(stderr, "%s\n", err->message);
     }

@@ -11,8 +11,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "control"))
 
-from lab.base import commandline
+from lab.base import commandline, paths, tools
+from lab.base.lock import locked
 from lab.guest import fixtures
+from vmmnet.confine import judge
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -42,3 +44,19 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def hostvlan(table: Path) -> commandline.Command:
     """Run ``vmmnet hostvlan`` with these words."""
     return lambda *words: commandline.run("hostvlan", *words)
+
+
+@pytest.fixture(scope="session")
+def policy_judge() -> Path:
+    """The program that has the device's verdicts, with sanitizers."""
+    folder, name = paths.BUILD / "unit", "hw/vmrpc/policy-judge"
+    with locked("unit"):
+        tools.run(["make", "-C", paths.ROOT, "build/unit/build.ninja"])
+        tools.run(["ninja", "-C", folder, name])
+    return folder / name
+
+
+@pytest.fixture
+def judged(policy_judge: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have ``vmmnet policy`` find it."""
+    monkeypatch.setattr(judge, "PLACES", (policy_judge,))

@@ -9,7 +9,7 @@ import pytest
 from lab.base import arrows, paths
 
 #: Rooms of the control plane: none imports another one.
-CONTROL = ("cvsw", "daemons", "guestimage", "hostvlan", "libvirt")
+CONTROL = ("confine", "cvsw", "daemons", "guestimage", "hostvlan", "libvirt")
 #: What rooms stand on: it imports no room.
 BELOW = ("command", "controlsocket", "etcd", "values", "inotify", "libvirtd", "qmp", "service")
 #: Modules that use another room's function, and not only a part that both need.

@@ -67,7 +67,8 @@ def filled(table: Path) -> Path:
 @pytest.mark.parametrize(
     ("line", "replies"),
     [
-        ("vmmnet ", ["cvsw", "guest-image", "hostvlan", "libvirt", "log", "metrics", "show"]),
+        ("vmmnet h", ["hostvlan"]),
+        ("vmmnet p", ["policy"]),
         ("vmmnet hostvlan s", ["set", "show", "status", "sync"]),
         ("vmmnet hostvlan show ", ["52:54:00:00:00:01", "52:54:00:00:00:02"]),
         # Bash puts them behind the last colon that is there.

@@ -57,10 +57,13 @@ def test_the_installed_command(tmp_path: Path) -> None:
     prefix = install(tmp_path / "root")
     command, table = prefix / "bin/vmmnet", tmp_path / "lnid.table"
     assert "keep tenants apart" in call(command, "--help")
-    for room in ("cvsw", "guest-image", "hostvlan", "libvirt"):
+    for room in ("cvsw", "guest-image", "hostvlan", "libvirt", "policy"):
         assert "exit status" in call(command, room, "--help")
     assert call(command, "hostvlan", "add", A, "7", "--table", table) == f"{A}: new, in LNID 7\n"
     assert A in call(command, "hostvlan", "list", "--table", table)
+    policy = tmp_path / "web.policy"
+    policy.write_text("default deny\n")
+    assert call(command, "policy", "test", policy) == f"{policy} is right: policy 1ba0e9b9\n"
     call(sys.executable, "-c", _IMPORT_ALL, prefix / "share/vmmnet")
 
 
@@ -116,7 +119,7 @@ def test_completion_is_installed(tmp_path: Path) -> None:
         'source "$1"; PATH=$2:$PATH; COMP_LINE="vmmnet "; COMP_POINT=7;'
         ' _python_argcomplete vmmnet; echo "$COMPREPLY"'
     )
-    assert call("bash", "-c", ask, "bash", script, prefix / "bin") == "cvsw\n"
+    assert call("bash", "-c", ask, "bash", script, prefix / "bin") == "audit\n"
 
 
 def test_everybody_may_read_it_and_nothing_is_left_of_before(tmp_path: Path) -> None:
@@ -132,7 +135,7 @@ def test_everybody_may_read_it_and_nothing_is_left_of_before(tmp_path: Path) -> 
     assert not left.exists()
     modes = {path: path.stat().st_mode & 0o777 for path in prefix.glob("**/*")}
     programs = {path for path, mode in modes.items() if mode & 0o111 and path.is_file()}
-    assert programs == {prefix / "bin/vmmnet"}
+    assert programs == {prefix / "bin/vmmnet", prefix / "libexec/vmmnet/policy-judge"}
     assert all(mode in (0o644, 0o755) for mode in modes.values())
 
 

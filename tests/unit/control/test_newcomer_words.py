@@ -14,7 +14,10 @@ from lab.base import commandline, paths
 from vmmnet.__main__ import ELSEWHERE, parser
 from vmmnet.command.parser import Parser
 
-ROOMS = ("cvsw", "guest-image", "hostvlan", "libvirt", "show", "metrics", "log")
+ROOMS = (
+    *("audit", "cvsw", "guest-image", "hostvlan", "libvirt", "policy"),
+    *("show", "metrics", "log"),
+)
 
 
 def commands(line: Parser) -> Iterator[list[str]]:

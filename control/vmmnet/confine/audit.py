@@ -32,7 +32,8 @@ of an audit log (docs/vmrpc-audit.md). What is missing in it is told on standard
 """
 _SPAN = re.compile(r"(\d+)([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-_EVENTS = ("open", "refused", "watched", "close", "name", "answer", "policy", "lost")
+#: What a line may be about.
+EVENTS = ("open", "refused", "watched", "close", "name", "answer", "policy", "lost")
 
 #: Does a line belong to what was asked for?
 _Test = Callable[[Event], bool]
@@ -45,7 +46,7 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     add = parser.add_argument
     add("file", metavar="FILE", type=Path, nargs="?", default=STDIN, help="(default: stdin)")
     add("-f", "--follow", action="store_true", help="also print new lines, and those of a new FILE")
-    add("--event", choices=_EVENTS, metavar="EVENT", action="append", help=", ".join(_EVENTS))
+    add("--event", choices=EVENTS, metavar="EVENT", action="append", help=", ".join(EVENTS))
     add("--verdict", choices=("allow", "watch", "deny"), help="only lines with this one")
     add("--name", metavar="PATTERN", help="only about such names, as in '*.example.com'")
     add("--vm", metavar="VM", help="only of this VM")

@@ -88,10 +88,15 @@ class _Rules:
     def add(self, stream: Stream, *, by_name: bool = True) -> None:
         """Allow a stream."""
         to = stream.to
-        names = (stream.said, *to.names) if stream.said in to.names else to.names
-        place = next(filter(None, map(self._place, names)), None) if by_name else None
-        says = stream.says if place and stream.said and to.proto == "tcp" else ""
-        self._add((place or to.address, to.proto, to.port), stream.count, says)
+        places = [place for place in map(self._place, to.names) if place and by_name]
+        said = self._place(stream.said) if stream.said and places else None
+        chosen = {places[0] if places else to.address}
+        if said:
+            # A name that has led to another one, which was said: both have to be allowed.
+            chosen = {said} if said in places else {*chosen, said}
+        says = stream.says if said and to.proto == "tcp" else ""
+        for place in chosen:
+            self._add((place, to.proto, to.port), stream.count, says)
 
     def add_name(self, asked: Asked) -> None:
         """Allow to ask for a name, if no other rule has it."""

@@ -87,9 +87,10 @@ class Tally:
             self._host.add(event.get("address"))
         before = self._open.pop(_socket(event), None) if event.get("proto") == "tcp" else None
         if before is not None:
-            # Its first bytes were refused, after it was opened.
-            self._opened[before] -= 1
-            said = event.get("said", before[_SAID])
+            # Its first bytes were refused, after it was opened, or what came after them.
+            said = event.get("said")
+            if before[_SAID] in (None, said):
+                self._opened[before] -= 1
             self._opened[(*before[:_SAID], said, before[_SAYS], reason)] += 1
         elif "proto" in event and not str(reason).startswith("limit-"):
             self._refused[_key(event)] += 1
@@ -100,13 +101,21 @@ class Tally:
         self._open.pop(_socket(event), None)
 
     def _add_said(self, event: Event) -> None:
-        """A line behind "open" says what its stream began with."""
+        """A line behind "open" says what its stream began with.
+
+        A stream that says several names, as HTTP may, counts once for each.
+        """
         place = _socket(event)
         before = self._open.get(place)
-        if before is not None:
+        if before is None:
+            return
+        key = (*before[:_SAID], event["said"], _says(event), None)
+        if before[_SAID] is None:
             self._opened[before] -= 1
-            self._open[place] = key = (*before[:_SAID], event["said"], _says(event), None)
-            self._opened[key] += 1
+        elif before == key:
+            return
+        self._open[place] = key
+        self._opened[key] += 1
 
     def _add_name(self, event: Event) -> None:
         if event.get("verdict") != "deny":

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ import pytest
 from lab.base import commandline, paths
 from lab.base.commandline import Answer
 from vmmnet.confine import ocsf, show
+from vmmnet.confine.audit import EVENTS as EVENT_NAMES
 from vmmnet.confine.follow import Growing
 
 #: As the device writes them (tests/unit/test-vmrpc-server-audit.c).
@@ -68,6 +70,13 @@ def test_lines_for_people(file: Path) -> None:
         "db v0  later  what=new",
     ]
     assert answer.err == "vmmnet audit: db v0: the device has lost 12 lines before 10\n"
+
+
+def test_events_are_those_of_the_schema() -> None:
+    schema = (paths.ROOT / "hw/vmrpc/vmrpc.json").read_text()
+    (listed,) = re.findall(r"'enum': 'VmrpcAuditLineEvent',\s*'data': \[([^]]*)\]", schema)
+    assert re.findall(r"'(\S+)'", listed) == [*EVENT_NAMES]
+    assert {*EVENT_NAMES} < {each["event"] for each in EVENTS}
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,36 @@ def test_streams_that_agree_must_go_on_to(file: Path) -> None:
     ]
 
 
+def test_a_name_that_was_said_may_be_one_that_another_led_to(file: Path) -> None:
+    """An HTTPS record or a CNAME leads on: the one opens the address, the other is said."""
+    log(
+        file,
+        opened(WWW, 443, "www.example.com", socket=1),
+        event("said", proto="tcp", address=WWW, port=443, socket=1, said="cdn.example", alpn="h2"),
+    )
+    assert learned(file)[:2] == [
+        "allow www.example.com tcp 443 tls",
+        "allow cdn.example tcp 443 tls",
+    ]
+
+
+def test_each_name_that_a_stream_said_is_learned(file: Path) -> None:
+    """Until something else was refused."""
+    of = {"proto": "tcp", "address": WWW, "port": 80, "socket": 1}
+    log(
+        file,
+        opened(WWW, 80, "a.example", "b.example", "evil.example", socket=1),
+        *(event("said", **of, said=name, says="http") for name in ("a.example", "b.example")),
+        event("refused", **of, said="evil.example", reason="other-name", verdict="deny"),
+    )
+    assert learned(file) == [
+        "allow a.example tcp 80 http",
+        "allow b.example tcp 80 http",
+        "default deny",
+        "dns listed",
+    ]
+
+
 def test_wildcards_are_learned_only_where_asked_for(file: Path) -> None:
     log(
         file,
@@ -202,7 +232,7 @@ def guest(rng: random.Random) -> Iterator[dict[str, Any]]:
         known = {"asked": rng.sample(names, rng.randrange(1, 4))} if rng.random() < 0.7 else {}
         says = {}
         if known and proto == "tcp" and rng.random() < 0.6:
-            says = {"said": rng.choice(known["asked"]), "says": "tls"}
+            says = {"said": rng.choice(known["asked"]), "says": rng.choice(("tls", "tls", "http"))}
         kind = rng.randrange(8)
         if kind == 0:
             yield asked(name)

@@ -67,15 +67,17 @@ static Found wrong(Walk *w, VmrpcSaidReason reason)
 }
 
 /* RFC 9110, section 5.6.2 */
-static bool is_token_octet(uint8_t c)
-{
-    return g_ascii_isalnum(c) || (c && strchr("!#$%&'*+-.^_`|~", c));
-}
+static const bool token_octets[256] = {
+    ['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['0' ... '9'] = true,
+    ['!'] = true, ['#'] = true, ['$'] = true, ['%'] = true, ['&'] = true,
+    ['\''] = true, ['*'] = true, ['+'] = true, ['-'] = true, ['.'] = true,
+    ['^'] = true, ['_'] = true, ['`'] = true, ['|'] = true, ['~'] = true,
+};
 
 static bool is_token(Text text)
 {
     for (size_t i = 0; i < text.len; i++) {
-        if (!is_token_octet(text.at[i])) {
+        if (!token_octets[text.at[i]]) {
             return false;
         }
     }
@@ -211,6 +213,11 @@ static bool is_field(Text name, const char *known)
     return true;
 }
 
+static bool is_blank(uint8_t c)
+{
+    return c == ' ' || c == '\t';
+}
+
 static bool read_length(Text value, uint64_t *length)
 {
     *length = 0;
@@ -233,11 +240,11 @@ static Found read_field(Walk *w, Text line, Request *request)
         return wrong(w, VMRPC_SAID_MALFORMED);
     }
     odd = memchr(name.at, '_', name.len);
-    while (value.len && strchr(" \t", value.at[0])) {
+    while (value.len && is_blank(value.at[0])) {
         value.at++;
         value.len--;
     }
-    while (value.len && strchr(" \t", value.at[value.len - 1])) {
+    while (value.len && is_blank(value.at[value.len - 1])) {
         value.len--;
     }
     if (is_field(name, "host")) {

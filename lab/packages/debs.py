@@ -20,6 +20,7 @@ RELEASES = ("bookworm", "trixie")
 NAMES = (
     *("libnss-vmmnet", "libvmmnet-dns-dev", "libvmmnet-dns0", "vmmnet-control", "vmmnet-dnsd"),
     *("vmmnet-guest-dkms", "vmmnet-guest-podman", "vmmnet-ha", "vmmnet-qemu"),
+    "vmmnet-validate",
 )
 #: libvirt's packages on a host, and Debian's own emulator, to coexist with ours.
 LIBVIRT = ("libvirt-daemon-system", "qemu-system-x86")

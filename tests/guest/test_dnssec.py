@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``dnssec=strict`` and ``permissive``: what a guest is told of zones that are right and wrong.
 
-The zones are signed, and spoilt, by ``signed_zones``, and BIND on the host serves them. The guest
-asks with dig, which shows flags, signatures and the reason of RFC 8914.
+vmmnet-validate of each VM is beside QEMU, which is in libvirt's sandbox.  The zones are signed, and
+spoilt, by ``signed_zones``, and BIND on the host serves them. The guest asks with dig, which shows
+flags, signatures and the reason of RFC 8914.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from lab.base import scratch
+from lab.base import scratch, wait
 from lab.dns import signed_zones
 from lab.dns.signed_zones import ADDRESS6, FORGED6
+from lab.dns.validator import Validator
 from lab.guest.guest import Guest
 from lab.packages import kernel
 from lab.peers.lab import (
@@ -55,7 +57,9 @@ class World:
     """Two guests on one host: one of which the device is strict, one permissive."""
 
     lab: Lab
+    folder: Path
     anchor: Path
+    validators: tuple[Validator, Validator]
     strict: Guest
     permissive: Guest
 
@@ -90,17 +94,33 @@ def world() -> Iterator[World]:
     with contextlib.ExitStack() as stack:
         made = stack.enter_context(lab())
         folder = Path(stack.enter_context(scratch.folder()))
+        folder.chmod(0o755)
         anchor = stack.enter_context(signed_zones.served(made.host, folder, SERVER))
-        guests = [
-            stack.enter_context(
-                made.guest(
-                    device=f"virtio-vmrpc-pci,id=vmrpc0,address6={address},dns={SERVER}"
-                    f",dnssec={mode},trust-anchor={anchor}"
-                )
-            )
-            for address, mode in ((VM_ADDRESS, "strict"), (SECOND_VM_ADDRESS, "permissive"))
-        ]
-        yield World(made, anchor, *guests)
+        validators, guests = [], []
+        for address, mode in ((VM_ADDRESS, "strict"), (SECOND_VM_ADDRESS, "permissive")):
+            validator = stack.enter_context(_validator(made, folder / mode, anchor, address))
+            device = _device(address, validator, mode)
+            guest = made.guest(device=device, arguments=_SANDBOX)
+            validators.append(validator)
+            guests.append(stack.enter_context(guest))
+        yield World(made, folder, anchor, (validators[0], validators[1]), *guests)
+
+
+#: As libvirt gives it to QEMU
+_SANDBOX = (
+    "-sandbox",
+    "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
+)
+
+
+def _validator(made: Lab, folder: Path, anchor: Path, address: str, *more: str) -> Validator:
+    options = ("--dns", SERVER, "--address6", address, "--trust-anchor", anchor, *more)
+    return Validator(made.host, folder, *options)
+
+
+def _device(address: str, validator: Validator, mode: str) -> str:
+    own = f"virtio-vmrpc-pci,id=vmrpc0,address6={address},dns={SERVER}"
+    return f"{own},dnssec={mode},validator={validator.socket}"
 
 
 def _both(world: World) -> tuple[Guest, Guest]:
@@ -191,13 +211,16 @@ def test_bogus_to_permissive(world: World) -> None:
 
 
 def test_exceptions_by_name(world: World) -> None:
-    """What is below ``insecure=`` is told as it is, as if the clock were right, and without AD."""
+    """What is below ``--insecure`` is told as it is, as if the clock were right, and without AD."""
     exceptions = ("expired.vm.example", "early.vm.example")
-    device = (
-        f"virtio-vmrpc-pci,id=vmrpc0,address6={OWN_VM_ADDRESS},dns={SERVER},dnssec=strict"
-        f",trust-anchor={world.anchor},insecure={'+'.join(exceptions)}"
-    )
-    with world.lab.guest(device=device, kernel=kernel.MAIN) as guest:
+    more = ("--insecure", "+".join(exceptions))
+    folder = world.folder / "exceptions"
+    with (
+        _validator(world.lab, folder, world.anchor, OWN_VM_ADDRESS, *more) as validator,
+        world.lab.guest(
+            device=_device(OWN_VM_ADDRESS, validator, "strict"), kernel=kernel.MAIN
+        ) as guest,
+    ):
         *told, bogus = ask(
             guest,
             *((f"six.{zone}", "A", "+adflag") for zone in exceptions),
@@ -231,3 +254,29 @@ def test_counted(world: World) -> None:
         said = guest.stderr_path.read_text()
         assert said.count(" is bogus: ") == 1
         assert f"virtio-vmrpc: dnssec={mode}: the answer for " in said
+
+
+def test_validators_that_go(world: World) -> None:
+    """They are killed, and come back: no connection is lost, and each outage is told once."""
+    fetch = "curl -sS --fail --limit-rate 20k -o /dev/null http://six.vm.example/big.bin"
+    outages = [each.vmrpc_counters()["upstream_validator_outages"] for each in _both(world)]
+    for guest in _both(world):
+        guest.run(f"{fetch} >/tmp/curl 2>&1 & echo $! >/tmp/curl.pid")
+    for validator in world.validators:
+        validator.kill()
+    (refused,) = ask(world.strict, ("www.plain.vm.example", "TXT"))
+    assert (refused.status, refused.is_authentic) == ("SERVFAIL", False)
+    (told,) = ask(world.permissive, ("alias.expired.vm.example", "CNAME", "+adflag"))
+    assert (told.status, told.is_authentic) == ("NOERROR", False)
+    assert told.data("CNAME") == ["www.expired.vm.example."]
+    for guest, validator, before in zip(_both(world), world.validators, outages, strict=True):
+        validator.start()
+        log = guest.stderr_path
+        place = f"vmmnet-validate at {validator.socket} is"
+        wait.until(lambda log=log, place=place: f"{place} back" in log.read_text(), "its return")
+        assert log.read_text().count(f"{place} away: ") == 1
+        assert guest.vmrpc_counters()["upstream_validator_outages"] == before + 1
+        (told,) = ask(guest, ("www.nsec3.vm.example", "SSHFP", "+dnssec"))
+        assert (told.status, told.is_authentic) == ("NOERROR", True)
+        # The connection that was there before is still there.
+        assert guest.run("kill -0 $(cat /tmp/curl.pid) && kill $(cat /tmp/curl.pid); cat /tmp/curl")

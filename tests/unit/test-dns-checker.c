@@ -1,526 +1,395 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * An upstream that validates, against a server of this process on loopback
- *
- * The server signs nothing, so names below the trust anchor are bogus, and for
- * others nothing can be proved.  Correct signatures are tested in
- * tests/guest/test_dnssec.py, with tools that make them.
- */
-
-#include <arpa/inet.h>
+/* The client of vmmnet-validate, against a peer that is played by the test */
 #include <glib.h>
-#include <glib/gstdio.h>
 #include <poll.h>
-#include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/listener.h"
+#include "base/octets.h"
+#include "net/dns/upstream/checked.h"
 #include "net/dns/upstream/checker.h"
-#include "net/dns/upstream/upstream.h"
 
-#define ANCHOR "signed.example. IN DS 1 13 2 E06D44B80B8F1D39A95C0B0D7C65D084" \
-               "58E880409BBC683457104237C7F8EC8D\n"
 #define PATIENCE_MS 180000
 
-typedef struct Server {
-    int fd;
-    int stop[2];
-    uint16_t port;
-    gint is_silent;             /* atomic */
-    gint queries;               /* atomic */
-    GThread *thread;
-} Server;
+static char *socket_path;
 
-/* An address for A, no data for others; with AD */
-static void reply_to(Server *s, const uint8_t *query, size_t len,
-                     const struct sockaddr_in *peer)
+typedef struct Fx {
+    DnscLoop loop;
+    DnsChecker *checker;
+    BaseListener listener;
+    int peer;
+    GString *told;              /* "1 0 -1;": error, security, EDE */
+    unsigned results;
+    GString *news;
+} Fx;
+
+static void on_news(void *opaque, const char *trouble)
 {
-    uint8_t out[DNS_UDP_MIN];
-    DnsHeader header;
-    DnsCursor cursor;
+    Fx *fx = opaque;
+
+    g_string_append_printf(fx->news, "%s;", trouble ?: "back");
+}
+
+static void on_checked(void *opaque, DnscResult *r)
+{
+    Fx *fx = opaque;
+
+    fx->results++;
+    g_string_append_printf(fx->told, "%d %d %d %s;", r->error, r->security,
+                           r->ede, r->reason);
+    dnsc_result_unref(r);
+}
+
+static Fx *fx_new(bool wants_bogus)
+{
+    Fx *fx = g_new0(Fx, 1);
+
+    fx->told = g_string_new("");
+    fx->news = g_string_new("");
+    fx->peer = -1;
+    g_assert_cmpint(base_listener_open(&fx->listener, socket_path, 0600), ==,
+                    0);
+    g_assert_cmpint(dnsc_loop_attach(&fx->loop), ==, 0);
+    fx->checker = dns_checker_new(&fx->loop, &(DnsCheckerOptions) {
+        .path = socket_path, .wants_bogus = wants_bogus, .news = on_news,
+        .opaque = fx,
+    });
+    return fx;
+}
+
+static void fx_free(Fx *fx)
+{
+    dns_checker_free(fx->checker);
+    dnsc_loop_detach(&fx->loop);
+    dnsc_loop_free(&fx->loop);
+    base_listener_close(&fx->listener);
+    if (fx->peer >= 0) {
+        close(fx->peer);
+    }
+    g_string_free(fx->told, TRUE);
+    g_string_free(fx->news, TRUE);
+    g_free(fx);
+}
+
+static void turn(Fx *fx)
+{
+    struct pollfd ready = { .fd = fx->loop.epoll, .events = POLLIN };
+    int wait_ms = dnsc_loop_timeout_ms(&fx->loop);
+
+    g_assert_cmpint(poll(&ready, 1, wait_ms >= 0 ? wait_ms : PATIENCE_MS), >=,
+                    wait_ms < 0);
+    dnsc_loop_run(&fx->loop);
+}
+
+static void meet(Fx *fx)
+{
+    if (fx->peer >= 0) {
+        close(fx->peer);
+    }
+    fx->peer = accept(fx->listener.fd, NULL, NULL);
+    g_assert_cmpint(fx->peer, >=, 0);
+}
+
+static DnsCheck *ask(Fx *fx, const char *name)
+{
+    DnscQuery query = {
+        .question = { .type = DNS_TYPE_A, .qclass = DNS_CLASS_IN },
+        .flags = DNS_FLAG_RD,
+    };
+
+    g_assert_cmpint(dns_name_from_text(&query.question.name, name), ==, 0);
+    return dns_check(fx->checker, &query, on_checked, fx);
+}
+
+/* The next query that the peer gets */
+static size_t hear(Fx *fx, uint8_t *query)
+{
+    uint8_t prefix[2];
+
+    g_assert_cmpint(recv(fx->peer, prefix, 2, MSG_WAITALL), ==, 2);
+    g_assert_cmpint(recv(fx->peer, query, get_be16(prefix), MSG_WAITALL), ==,
+                    get_be16(prefix));
+    return get_be16(prefix);
+}
+
+typedef struct Reply {
+    uint16_t id_differs;
+    uint16_t flags;             /* besides QR, RD, RA */
+    int ede;                    /* -1: none */
+    const char *name;           /* another question; NULL: that of the query */
+    bool has_data;
+    bool has_no_question;
+    unsigned cut;               /* octets that are missing at its end */
+} Reply;
+
+static size_t make_reply(const uint8_t *query, size_t len, const Reply *how,
+                         uint8_t *buf)
+{
+    DnsEdns edns = {
+        .udp_size = DNS_UDP_ADVERTISED, .has_ede = how->ede >= 0,
+        .ede = how->ede, .ede_text = "why\x01", .ede_text_len = 4,
+    };
     DnsQuestion q;
+    DnsCursor cursor;
+    DnsHeader header;
     DnsBuilder b;
 
-    if (dns_header_parse(query, len, &header) ||
-        dns_cursor_init(&cursor, query, len) ||
-        dns_cursor_question(&cursor, &q) <= 0) {
-        return;
+    dns_header_parse(query, len, &header);
+    dns_cursor_init(&cursor, query, len);
+    g_assert_cmpint(dns_cursor_question(&cursor, &q), ==, 1);
+    if (how->name) {
+        dns_name_from_text(&q.name, how->name);
     }
-    g_atomic_int_inc(&s->queries);
-    if (g_atomic_int_get(&s->is_silent)) {
-        return;
+    dns_builder_init(&b, buf + 2, DNS_UDP_MIN, header.id ^ how->id_differs,
+                     DNS_FLAG_QR | DNS_FLAG_RD | DNS_FLAG_RA | how->flags);
+    if (!how->has_no_question) {
+        dns_builder_question(&b, &q);
     }
-    dns_builder_init(&b, out, sizeof(out), header.id,
-                     DNS_FLAG_QR | DNS_FLAG_RD | DNS_FLAG_RA | DNS_FLAG_AD);
-    dns_builder_question(&b, &q);
-    if (q.type == DNS_TYPE_A) {
+    if (how->has_data) {
         dns_builder_a(&b, DNS_SECTION_ANSWER, &q.name, 300,
-                      (struct in_addr){ htonl(0xc0000201) });
+                      (struct in_addr) { htonl(0xc0000201) });
     }
-    sendto(s->fd, out, b.len, 0, (const struct sockaddr *)peer, sizeof(*peer));
+    dns_builder_edns(&b, &edns);
+    put_be16(buf, b.len - how->cut);
+    return 2 + b.len - how->cut;
 }
 
-static gpointer serve(gpointer opaque)
+static void reply(Fx *fx, const Reply *how)
 {
-    Server *s = opaque;
-    struct pollfd fds[2] = {
-        { .fd = s->stop[0], .events = POLLIN },
-        { .fd = s->fd, .events = POLLIN },
-    };
+    uint8_t query[DNS_UDP_MIN], buf[2 + DNS_UDP_MIN];
+    size_t len = make_reply(query, hear(fx, query), how, buf);
 
-    while (poll(fds, 2, -1) > 0 && !fds[0].revents) {
-        struct sockaddr_in peer;
-        socklen_t peer_len = sizeof(peer);
-        uint8_t query[DNS_UDP_MIN];
-        ssize_t len = recvfrom(s->fd, query, sizeof(query), 0,
-                               (struct sockaddr *)&peer, &peer_len);
-
-        if (len > 0) {
-            reply_to(s, query, len, &peer);
-        }
-    }
-    return NULL;
+    g_assert_cmpint(send(fx->peer, buf, len, 0), ==, len);
 }
 
-static Server *server_new(void)
+static void wait_results(Fx *fx, unsigned results)
 {
-    struct sockaddr_in in = { .sin_family = AF_INET };
-    socklen_t len = sizeof(in);
-    Server *s = g_new0(Server, 1);
-
-    in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    s->fd = socket(AF_INET, SOCK_DGRAM, 0);
-    g_assert_cmpint(bind(s->fd, (struct sockaddr *)&in, len), ==, 0);
-    g_assert_cmpint(getsockname(s->fd, (struct sockaddr *)&in, &len), ==, 0);
-    s->port = ntohs(in.sin_port);
-    g_assert_cmpint(pipe(s->stop), ==, 0);
-    s->thread = g_thread_new("server", serve, s);
-    return s;
-}
-
-static void server_free(Server *s)
-{
-    close(s->stop[1]);
-    g_thread_join(s->thread);
-    close(s->stop[0]);
-    close(s->fd);
-    g_free(s);
-}
-
-/*** Client ***/
-
-typedef struct Client {
-    DnsUpstream *up;
-    int replies;
-    DnsUpstreamStatus status;
-    uint8_t *msg;
-    size_t len;
-    GString *verdicts;          /* "name 0 6;": security, EDE */
-} Client;
-
-static char *anchor_path;
-
-static void on_validated(void *opaque, const DnsValidated *found)
-{
-    char name[DNS_NAME_TEXT_MAX];
-    Client *c = opaque;
-
-    dns_name_to_text(&found->question->name, name);
-    g_string_append_printf(c->verdicts, "%s %d %d;", name, found->security,
-                           found->ede);
-}
-
-static Client *client_new(const Server *s, DnsDnssec mode, size_t cache)
-{
-    DnsServer server = {
-        .family = AF_INET, .addr.in.s_addr = htonl(INADDR_LOOPBACK),
-        .port = s->port,
-    };
-    Client *c = g_new0(Client, 1);
-    GError *err = NULL;
-
-    c->verdicts = g_string_new("");
-    c->up = dns_upstream_new(&(DnsUpstreamOptions) {
-        .servers = &server, .count = 1, .cache_entries = cache,
-        .cache_octets = 1 << 20, .dnssec = mode, .trust_anchor = anchor_path,
-        .validated = on_validated, .opaque = c,
-    }, &err);
-    g_assert_no_error(err);
-    return c;
-}
-
-static void client_free(Client *c)
-{
-    dns_upstream_free(c->up);
-    g_string_free(c->verdicts, TRUE);
-    g_free(c->msg);
-    g_free(c);
-}
-
-static void on_reply(void *opaque, uint64_t request, DnsUpstreamStatus status,
-                     const uint8_t *msg, size_t len)
-{
-    Client *c = opaque;
-
-    c->replies++;
-    c->status = status;
-    g_free(c->msg);
-    c->msg = g_memdup2(msg, len);
-    c->len = len;
-}
-
-static void start(Client *c, const DnsUpstreamOps *ops, const char *name,
-                  uint16_t flags, uint64_t request)
-{
-    DnsQuestion q = { .type = DNS_TYPE_A, .qclass = DNS_CLASS_IN };
-    uint8_t query[DNS_QUERY_MAX];
-    size_t len;
-
-    g_assert_cmpint(dns_name_from_text(&q.name, name), ==, 0);
-    len = dns_query_build(query, &q, DNS_FLAG_RD | flags, false);
-    g_assert_cmpint(ops->send(c->up, query, len, on_reply, c, request), ==, 0);
-}
-
-static void wait_replies(Client *c, int replies)
-{
-    struct pollfd ready = { .fd = dns_upstream_fd(c->up), .events = POLLIN };
-
-    while (c->replies < replies) {
-        int wait_ms = dns_upstream_timeout_ms(c->up);
-
-        g_assert_cmpint(poll(&ready, 1, wait_ms >= 0 ? wait_ms : PATIENCE_MS),
-                        >=, wait_ms < 0);
-        dns_upstream_process(c->up);
+    while (fx->results < results) {
+        turn(fx);
     }
 }
 
-static void ask(Client *c, const DnsUpstreamOps *ops, const char *name,
-                uint16_t flags)
-{
-    int replies = c->replies + 1;
-
-    start(c, ops, name, flags, 1);
-    wait_replies(c, replies);
-}
-
-/* The flags without QR, RD and RA; the address, or the EDE, or "" */
-static char *told(const Client *c)
-{
-    DnsHeader header;
-    DnsCursor cursor;
-    DnsEdns edns;
-    DnsRr rr;
-    char *text;
-
-    g_assert_cmpint(dns_header_parse(c->msg, c->len, &header), ==, 0);
-    text = g_strdup_printf("%x", header.flags & ~(DNS_FLAG_QR | DNS_FLAG_RD |
-                                                  DNS_FLAG_RA));
-    dns_cursor_init(&cursor, c->msg, c->len);
-    while (dns_cursor_rr(&cursor, &rr) > 0) {
-        g_autofree char *before = text;
-
-        if (rr.type != DNS_TYPE_OPT) {
-            text = g_strdup_printf("%s, %u for %u s", before, rr.type, rr.ttl);
-        } else if (!dns_rdata_edns(&cursor, &rr, &edns) && edns.has_ede) {
-            text = g_strdup_printf("%s, EDE %u", before, edns.ede);
-        } else {
-            before = NULL;
-        }
-    }
-    return text;
-}
-
-static void expect_told(const Client *c, DnsUpstreamStatus status,
-                        const char *expected)
-{
-    g_autofree char *found = told(c);
-
-    g_assert_cmpint(c->status, ==, status);
-    g_assert_cmpstr(found, ==, expected);
-}
-
-/*** Tests ***/
-
-static void test_strict(void)
-{
-    Server *s = server_new();
-    Client *c = client_new(s, DNS_DNSSEC_STRICT, 0);
-    DnsUpstreamCounters counters;
-
-    ask(c, &dns_upstream_ops, "a.signed.example", 0);
-    expect_told(c, DNS_UPSTREAM_BOGUS, "2, EDE 9");
-    /* The server's own AD has no effect. */
-    ask(c, &dns_upstream_ops, "a.other.example", DNS_FLAG_AD);
-    expect_told(c, DNS_UPSTREAM_OK, "0, 1 for 300 s");
-    g_assert_cmpstr(c->verdicts->str, ==,
-                    "a.signed.example 3 9;a.other.example 0 -1;");
-    /* RFC 4035 section 3.2.2: a client with CD validates itself. */
-    ask(c, &dns_upstream_ops, "a.signed.example", DNS_FLAG_CD);
-    expect_told(c, DNS_UPSTREAM_OK, "0, 1 for 300 s");
-    /* Questions about the network itself are not validated. */
-    ask(c, &dns_upstream_fresh_ops, "b.signed.example", 0);
-    expect_told(c, DNS_UPSTREAM_OK, "0, 1 for 300 s");
-    dns_upstream_counters(c->up, &counters);
-    g_assert_cmpuint(counters.bogus, ==, 1);
-    g_assert_cmpuint(counters.indeterminate, ==, 1);
-    g_assert_cmpuint(counters.secure + counters.insecure, ==, 0);
-    client_free(c);
-    server_free(s);
-}
-
-static void test_permissive(void)
-{
-    Server *s = server_new();
-    Client *c = client_new(s, DNS_DNSSEC_PERMISSIVE, 0);
-    DnsUpstreamCounters counters;
-
-    ask(c, &dns_upstream_ops, "a.signed.example", DNS_FLAG_AD);
-    expect_told(c, DNS_UPSTREAM_OK, "0, 1 for 5 s, EDE 9");
-    dns_upstream_counters(c->up, &counters);
-    g_assert_cmpuint(counters.bogus, ==, 1);
-    client_free(c);
-    server_free(s);
-}
-
-/* RFC 4035 section 4.7: bogus replies are cached shortly, and separately. */
-static void test_remembered(void)
-{
-    Server *s = server_new();
-    Client *c = client_new(s, DNS_DNSSEC_STRICT, 16);
-
-    ask(c, &dns_upstream_ops, "a.signed.example", 0);
-    start(c, &dns_upstream_ops, "A.signed.example", 0, 2);
-    g_assert_cmpint(c->replies, ==, 2);
-    expect_told(c, DNS_UPSTREAM_BOGUS, "2, EDE 9");
-    ask(c, &dns_upstream_ops, "a.signed.example", DNS_FLAG_CD);
-    expect_told(c, DNS_UPSTREAM_OK, "0, 1 for 300 s");
-    start(c, &dns_upstream_ops, "a.signed.example", 0, 2);
-    expect_told(c, DNS_UPSTREAM_BOGUS, "2, EDE 9");
-    /* An unvalidated reply is not used for a query that wants validation. */
-    ask(c, &dns_upstream_fresh_ops, "b.signed.example", 0);
-    ask(c, &dns_upstream_ops, "b.signed.example", 0);
-    expect_told(c, DNS_UPSTREAM_BOGUS, "2, EDE 9");
-    client_free(c);
-    server_free(s);
-}
-
-/* All requests for a question under way share one validation. */
-static void test_shared(void)
-{
-    Server *s = server_new();
-    Client *c = client_new(s, DNS_DNSSEC_STRICT, 0);
-
-    for (uint64_t i = 0; i < 20; i++) {
-        start(c, &dns_upstream_ops, "a.other.example", 0, i);
-    }
-    dns_upstream_ops.cancel(c->up, c, 7);
-    wait_replies(c, 19);
-    g_assert_cmpstr(c->verdicts->str, ==, "a.other.example 0 -1;");
-    client_free(c);
-    server_free(s);
-}
-
-/* The number of checks is limited, and each of them ends. */
-static void test_bounded(void)
-{
-    Server *s = server_new();
-    Client *c = client_new(s, DNS_DNSSEC_STRICT, 0);
-    size_t count = 0;
-
-    g_assert_cmpuint(dns_upstream_room(c->up), ==, DNS_CHECKS_MAX);
-    while (dns_upstream_room(c->up)) {
-        g_autofree char *name = g_strdup_printf("n%zu.other.example", count);
-
-        start(c, &dns_upstream_ops, name, 0, count++);
-    }
-    g_assert_cmpuint(count, ==, DNS_CHECKS_MAX);
-    /* A cancelled check takes up room until it has ended. */
-    dns_upstream_ops.cancel(c->up, c, 5);
-    g_assert_cmpuint(dns_upstream_room(c->up), ==, 0);
-    wait_replies(c, DNS_CHECKS_MAX - 1);
-    client_free(c);
-    server_free(s);
-}
-
-/* Freed during validation: each request is told once, and nothing leaks. */
-static void test_free_outstanding(void)
-{
-    Server *s = server_new();
-
-    g_atomic_int_set(&s->is_silent, 1);
-    for (int round = 0; round < 10; round++) {
-        Client *c = client_new(s, DNS_DNSSEC_STRICT, 0);
-
-        for (uint64_t i = 0; i < 50; i++) {
-            g_autofree char *name = g_strdup_printf("n%d.other.example",
-                                                    (int)i);
-
-            start(c, &dns_upstream_ops, name, 0, i);
-        }
-        for (uint64_t i = 0; i < 50; i += 2) {
-            dns_upstream_ops.cancel(c->up, c, i);
-        }
-        /* Some before the thread has started them, some during validation */
-        while (round % 2 && !g_atomic_int_get(&s->queries)) {
-            g_thread_yield();
-        }
-        dns_upstream_free(c->up);
-        c->up = NULL;
-        g_assert_cmpint(c->replies, ==, 25);
-        g_assert_cmpint(c->status, ==, DNS_UPSTREAM_CANCELLED);
-        client_free(c);
-    }
-    server_free(s);
-}
-
-/* If the servers do not answer, the request fails, permissive or not. */
-static void test_silent(void)
-{
-    Server *s = server_new();
-    Client *c = client_new(s, DNS_DNSSEC_STRICT, 0);
-
-    g_atomic_int_set(&s->is_silent, 1);
-    ask(c, &dns_upstream_ops, "a.other.example", 0);
-    g_assert_cmpint(c->status, ==, DNS_UPSTREAM_TIMEOUT);
-    g_assert_cmpstr(c->verdicts->str, ==, "a.other.example 0 -1;");
-    client_free(c);
-    server_free(s);
-}
-
-static void test_anchors(void)
+static void test_verdicts(void)
 {
     static const struct {
-        const char *path;
-        const char *text;
+        Reply how;
+        bool wants_bogus;
+        const char *told;
     } cases[] = {
-        { "/nonexistent", "trust-anchor=/nonexistent: there is no file that "
-          "can be read; the root's trust anchor is in Debian's package "
-          "dns-root-data" },
-        { "/dev/null", "trust-anchor=/dev/null: there is no file that can be "
-          "read; the root's trust anchor is in Debian's package "
-          "dns-root-data" },
+        { { .flags = DNS_FLAG_AD, .ede = -1, .has_data = true }, false,
+          "0 2 -1 ;" },
+        { { .ede = -1, .has_data = true }, false, "0 1 -1 ;" },
+        { { .ede = 5, .has_data = true }, false, "0 0 -1 ;" },
+        { { .flags = DNS_RCODE_SERVFAIL, .ede = 7 }, false, "3 3 7 why?;" },
+        { { .flags = DNS_RCODE_SERVFAIL, .ede = 12 }, true, "3 3 12 why?;" },
+        { { .ede = 6, .has_data = true }, true, "0 3 6 why?;" },
+        { { .flags = DNS_RCODE_SERVFAIL, .ede = 22 }, false,
+          "4 0 -1 no server answered in time;" },
+        { { .flags = DNS_RCODE_SERVFAIL, .ede = 23 }, false,
+          "7 0 -1 there is no way to any server;" },
+        { { .flags = DNS_RCODE_SERVFAIL, .ede = -1 }, false,
+          "5 0 -1 the servers have failed;" },
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-        DnsServer server = { .family = AF_INET, .port = 53 };
-        g_autoptr(GError) err = NULL;
+        Fx *fx = fx_new(cases[i].wants_bogus);
 
-        g_assert_null(dns_upstream_new(&(DnsUpstreamOptions) {
-            .servers = &server, .count = 1, .dnssec = DNS_DNSSEC_STRICT,
-            .trust_anchor = cases[i].path,
-        }, &err));
-        g_assert_cmpstr(err->message, ==, cases[i].text);
+        ask(fx, "a.example");
+        meet(fx);
+        reply(fx, &cases[i].how);
+        wait_results(fx, 1);
+        g_assert_cmpstr(fx->told->str, ==, cases[i].told);
+        g_assert_cmpstr(fx->news->str, ==, "");
+        fx_free(fx);
     }
 }
 
-typedef struct Moves {
-    unsigned count;
-    char *error;
-} Moves;
-
-static void on_moved(void *opaque, const char *error)
+/* Each of these ends the connection and all checks, and it is met again. */
+static void test_lies(void)
 {
-    Moves *moves = opaque;
+    static const Reply lies[] = {
+        { .id_differs = 1, .ede = -1, .has_data = true },
+        /* the slot is right, the generation is not */
+        { .id_differs = DNS_CHECKS_MAX, .ede = -1, .has_data = true },
+        { .name = "b.example", .ede = -1, .has_data = true },
+        { .has_no_question = true, .ede = -1 },
+        { .cut = 1, .ede = -1, .has_data = true },
+        { .cut = 40, .ede = -1, .has_data = true },
+        { .flags = DNS_FLAG_TC, .ede = -1 },
+        { .flags = DNS_FLAGS_OPCODE, .ede = -1 },
+        { .flags = DNS_FLAG_AD, .ede = 6, .has_data = true },
+        { .flags = DNS_FLAG_AD | DNS_RCODE_SERVFAIL, .ede = -1 },
+        /* bogus data, which were not asked for */
+        { .ede = 6, .has_data = true },
+    };
 
-    moves->count++;
-    g_free(moves->error);
-    moves->error = g_strdup(error);
+    for (size_t i = 0; i < G_N_ELEMENTS(lies); i++) {
+        Fx *fx = fx_new(false);
+
+        ask(fx, "a.example");
+        ask(fx, "c.example");
+        meet(fx);
+        reply(fx, &lies[i]);
+        wait_results(fx, 2);
+        g_assert_cmpstr(fx->told->str, ==,
+                        "7 0 -1 vmmnet-validate is away;"
+                        "7 0 -1 vmmnet-validate is away;");
+        g_assert_cmpstr(fx->news->str, ==, "its reply is wrong;");
+        g_assert_cmpuint(dns_checker_room(fx->checker), ==, DNS_CHECKS_MAX);
+        while (strcmp(fx->news->str, "its reply is wrong;back;")) {
+            turn(fx);
+        }
+        meet(fx);
+        ask(fx, "a.example");
+        reply(fx, &(Reply) { .ede = -1, .has_data = true });
+        wait_results(fx, 3);
+        g_assert_true(g_str_has_suffix(fx->told->str, ";0 1 -1 ;"));
+        g_assert_cmpuint(dns_checker_outages(fx->checker), ==, 1);
+        fx_free(fx);
+    }
 }
 
-static void run(const char *command)
+/* Replies to no check: none was asked, or it is over */
+static void test_unasked(void)
 {
-    g_assert_cmpint(system(command), ==, 0);
+    Fx *fx = fx_new(false);
+    uint8_t query[DNS_UDP_MIN], buf[2 + DNS_UDP_MIN];
+    size_t len;
+
+    ask(fx, "a.example");
+    meet(fx);
+    len = make_reply(query, hear(fx, query),
+                     &(Reply) { .ede = -1, .has_data = true }, buf);
+    for (int i = 0; i < 2; i++) {
+        g_assert_cmpint(send(fx->peer, buf, len, 0), ==, len);
+    }
+    while (!fx->news->len) {
+        turn(fx);
+    }
+    g_assert_cmpstr(fx->told->str, ==, "0 1 -1 ;");
+    g_assert_cmpstr(fx->news->str, ==, "its reply is wrong;");
+    fx_free(fx);
 }
 
-static unsigned count_threads(void)
+/* It goes at every octet of a reply. */
+static void test_cut_off(void)
 {
-    g_autoptr(GDir) dir = g_dir_open("/proc/self/task", 0, NULL);
+    uint8_t query[DNS_UDP_MIN], buf[2 + DNS_UDP_MIN];
+    size_t len, cut = 0;
+
+    do {
+        Fx *fx = fx_new(false);
+
+        ask(fx, "a.example");
+        meet(fx);
+        len = make_reply(query, hear(fx, query),
+                         &(Reply) { .ede = -1, .has_data = true }, buf);
+        g_assert_cmpint(send(fx->peer, buf, cut, 0), ==, cut);
+        close(fx->peer);
+        fx->peer = -1;
+        wait_results(fx, 1);
+        g_assert_cmpstr(fx->told->str, ==, cut < len
+                        ? "7 0 -1 vmmnet-validate is away;" : "0 1 -1 ;");
+        fx_free(fx);
+    } while (cut++ < len);
+}
+
+/* An octet at a time, and many replies at once, in another order */
+static void test_pipelined(void)
+{
+    uint8_t query[DNS_UDP_MIN], buf[64][2 + DNS_UDP_MIN];
+    size_t len[64];
+    Fx *fx = fx_new(false);
+
+    for (int i = 0; i < 64; i++) {
+        g_autofree char *name = g_strdup_printf("n%d.example", i);
+
+        ask(fx, name);
+    }
+    meet(fx);
+    for (int i = 0; i < 64; i++) {
+        len[i] = make_reply(query, hear(fx, query),
+                            &(Reply) { .ede = -1, .has_data = true }, buf[i]);
+    }
+    for (size_t at = 0; at < len[63]; at++) {
+        g_assert_cmpint(send(fx->peer, buf[63] + at, 1, 0), ==, 1);
+        turn(fx);
+    }
+    g_assert_cmpuint(fx->results, ==, 1);
+    for (int i = 62; i >= 0; i--) {
+        g_assert_cmpint(send(fx->peer, buf[i], len[i], 0), ==, len[i]);
+    }
+    wait_results(fx, 64);
+    g_assert_cmpstr(fx->news->str, ==, "");
+    fx_free(fx);
+}
+
+/* More than the socket takes: nothing waits, and all of it arrives. */
+static void test_full(void)
+{
+    uint8_t query[DNS_UDP_MIN];
+    Fx *fx = fx_new(false);
     unsigned count = 0;
 
-    while (g_dir_read_name(dir)) {
-        count++;
+    while (dns_checker_room(fx->checker)) {
+        g_autofree char *label = g_strnfill(60, 'x');
+        g_autofree char *name = g_strdup_printf("n%u.%s.%s.%s.example",
+                                                count++, label, label, label);
+        DnsCheck *check = ask(fx, name);
+
+        if (count % 3 == 0) {
+            dns_check_cancel(check);
+        }
     }
-    return count;
+    g_assert_cmpuint(count, ==, DNS_CHECKS_MAX);
+    g_assert_null(ask(fx, "one.too.many.example"));
+    meet(fx);
+    for (unsigned i = 0; i < count; i++) {
+        struct pollfd ready = { .fd = fx->peer, .events = POLLIN };
+        uint8_t buf[2 + DNS_UDP_MIN];
+        size_t len;
+
+        while (!poll(&ready, 1, 0)) {
+            turn(fx);
+        }
+        len = make_reply(query, hear(fx, query),
+                         &(Reply) { .ede = -1, .has_data = true }, buf);
+        g_assert_cmpint(send(fx->peer, buf, len, 0), ==, len);
+        if (i % 100 == 0) {
+            turn(fx);
+        }
+    }
+    wait_results(fx, count - count / 3);
+    while (dns_checker_room(fx->checker) < DNS_CHECKS_MAX) {
+        turn(fx);
+    }
+    g_assert_cmpstr(fx->news->str, ==, "");
+    fx_free(fx);
 }
 
-/* The kernel lists a thread a little longer than it runs. */
-static void wait_threads(unsigned count)
+/* A peer that takes queries and does not answer is as one that has gone. */
+static void test_silent(void)
 {
-    gint64 end = g_get_monotonic_time() + PATIENCE_MS * 1000;
+    Fx *fx = fx_new(false);
 
-    while (count_threads() != count) {
-        g_assert_cmpint(g_get_monotonic_time(), <, end);
-        g_thread_yield();
-    }
+    ask(fx, "a.example");
+    meet(fx);
+    wait_results(fx, 1);
+    g_assert_cmpstr(fx->told->str, ==, "7 0 -1 vmmnet-validate is away;");
+    g_assert_cmpstr(fx->news->str, ==, "it does not answer;");
+    fx_free(fx);
 }
 
-/* Until the servers have changed; the client's own loop also runs. */
-static void wait_moves(Client *c, const Moves *moves, unsigned count)
+static void test_paths(void)
 {
-    struct pollfd ready = { .fd = dns_upstream_fd(c->up), .events = POLLIN };
+    g_autofree char *longest = g_strnfill(107, 'x');
+    g_autofree char *longer = g_strnfill(108, 'x');
 
-    while (moves->count < count) {
-        poll(&ready, 1, 20);
-        dns_upstream_process(c->up);
-    }
-}
-
-/* Other servers during a validation: it begins anew.  In a namespace. */
-static void test_moved(void)
-{
-    g_autofree char *hidden = g_strconcat(anchor_path, ".hidden", NULL);
-    Client *c = g_new0(Client, 1);
-    Moves moves = { 0 };
-    DnsServer servers[2];
-    unsigned threads;
-    Server *s;
-
-    g_assert_true(unshare(CLONE_NEWNET) == 0 ||
-                  unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0);
-    run("ip link set lo up");
-    s = server_new();
-    g_assert_true(dns_server_parse("fe80::53%late0", &servers[1], NULL));
-    servers[0] = (DnsServer) {
-        .family = AF_INET, .addr.in.s_addr = htonl(INADDR_LOOPBACK),
-        .port = s->port,
-    };
-    c->verdicts = g_string_new("");
-    c->up = dns_upstream_new(&(DnsUpstreamOptions) {
-        .servers = servers, .count = 2, .dnssec = DNS_DNSSEC_STRICT,
-        .trust_anchor = anchor_path, .moved = on_moved, .opaque = &moves,
-    }, NULL);
-    g_assert_nonnull(c->up);
-
-    threads = count_threads();
-    g_atomic_int_set(&s->is_silent, 1);
-    start(c, &dns_upstream_ops, "a.other.example", 0, 1);
-    while (!g_atomic_int_get(&s->queries)) {
-        g_thread_yield();
-    }
-    run("ip link add late0 type veth peer name late1");
-    wait_moves(c, &moves, 1);
-    g_assert_null(moves.error);
-    g_atomic_int_set(&s->is_silent, 0);
-    wait_replies(c, 1);
-    expect_told(c, DNS_UPSTREAM_OK, "0, 1 for 300 s");
-
-    /* Without the anchor the former servers are asked, and it is said once. */
-    g_assert_cmpint(g_rename(anchor_path, hidden), ==, 0);
-    run("ip link del late0");
-    wait_moves(c, &moves, 2);
-    g_assert_nonnull(strstr(moves.error, "dnssec=strict"));
-    ask(c, &dns_upstream_ops, "b.other.example", 0);
-    expect_told(c, DNS_UPSTREAM_OK, "0, 1 for 300 s");
-    g_assert_cmpint(g_rename(hidden, anchor_path), ==, 0);
-    wait_moves(c, &moves, 3);
-    g_assert_null(moves.error);
-    ask(c, &dns_upstream_ops, "a.signed.example", 0);
-    expect_told(c, DNS_UPSTREAM_BOGUS, "2, EDE 9");
-    wait_threads(threads);
-    client_free(c);
-    server_free(s);
+    g_assert_true(dns_checker_path_is_right(longest));
+    g_assert_false(dns_checker_path_is_right(longer));
+    g_assert_false(dns_checker_path_is_right(""));
 }
 
 int main(int argc, char **argv)
@@ -528,21 +397,18 @@ int main(int argc, char **argv)
     g_autofree char *folder = g_dir_make_tmp("dns-checker-XXXXXX", NULL);
     int ret;
 
-    anchor_path = g_build_filename(folder, "anchor", NULL);
-    g_assert_true(g_file_set_contents(anchor_path, ANCHOR, -1, NULL));
+    socket_path = g_build_filename(folder, "socket", NULL);
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/dns/checker/strict", test_strict);
-    g_test_add_func("/dns/checker/permissive", test_permissive);
-    g_test_add_func("/dns/checker/remembered", test_remembered);
-    g_test_add_func("/dns/checker/shared", test_shared);
-    g_test_add_func("/dns/checker/bounded", test_bounded);
-    g_test_add_func("/dns/checker/free-outstanding", test_free_outstanding);
+    g_test_add_func("/dns/checker/verdicts", test_verdicts);
+    g_test_add_func("/dns/checker/lies", test_lies);
+    g_test_add_func("/dns/checker/unasked", test_unasked);
+    g_test_add_func("/dns/checker/cut-off", test_cut_off);
+    g_test_add_func("/dns/checker/pipelined", test_pipelined);
+    g_test_add_func("/dns/checker/full", test_full);
     g_test_add_func("/dns/checker/silent", test_silent);
-    g_test_add_func("/dns/checker/anchors", test_anchors);
-    g_test_add_func("/dns/checker/moved", test_moved);
+    g_test_add_func("/dns/checker/paths", test_paths);
     ret = g_test_run();
-    g_unlink(anchor_path);
-    g_rmdir(folder);
-    g_free(anchor_path);
+    rmdir(folder);
+    g_free(socket_path);
     return ret;
 }

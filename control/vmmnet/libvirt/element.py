@@ -24,7 +24,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 # Options without effect with translate=off.
 _TRANSLATING = (
-    *("address6", "pool4", "resolver4", "dns", "dnssec", "trust-anchor"),
+    *("address6", "pool4", "resolver4", "dns", "dnssec", "validator", "trust-anchor"),
     *("insecure", "nat64-prefix", "zone"),
 )
 # Maximum number of home addresses.
@@ -89,6 +89,7 @@ def _sockets(node: etree._Element) -> Sockets:
         resolver4=_value(node, "resolver4", values.unicast4),
         dns=_value(node, "dns", values.dns),
         dnssec=node.get("dnssec"),
+        validator=_value(node, "validator", Path),
         trust_anchor=_value(node, "trust-anchor", Path),
         insecure=node.get("insecure"),
         nat64_prefix=_value(node, "nat64-prefix", values.nat64),
@@ -107,6 +108,9 @@ def _sockets(node: etree._Element) -> Sockets:
     )
     if result.dnssec in (None, "off"):
         right = "has no effect without dnssec='strict' or 'permissive': write that as well"
+        _none_of(node, ("validator", "trust-anchor", "insecure"), right)
+    if result.validator is not None:
+        right = "is an option of the vmmnet-validate whose socket 'validator' names: give it there"
         _none_of(node, ("trust-anchor", "insecure"), right)
     if result.resolver4 and result.guest4 and result.resolver4 == result.guest4.ip:
         right = "is the guest's own address, guest4: give the DNS server another one"

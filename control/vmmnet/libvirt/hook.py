@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 from uuid import UUID
 
-from .host import account, address6, conf, history, hostd, secrets, whole
+from .host import account, address6, conf, history, hostd, secrets, validator, whole
 from .host.claims import Claims
 
 if TYPE_CHECKING:
@@ -218,7 +218,20 @@ def _device(address: str, event: Event) -> str:
 def _claim(event: Event, domain: Any, net: Net) -> Iterator[str]:
     own = net.sockets.address6 if net.sockets else None
     addresses = [(str(own), _device(str(own), event))] if own and net.handoff else []
-    yield from event.claims.claim(_macs(domain), addresses, handoff=net.handoff)
+    validates = _validates(event, domain, net)
+    yield from event.claims.claim(
+        _macs(domain), addresses, handoff=net.handoff, validates=validates
+    )
+
+
+def _validates(event: Event, domain: Any, net: Net) -> validator.Wanted | None:
+    """The unit that validates names for the VM; None: it has none of the hook's."""
+    from . import validation
+
+    sockets = net.sockets
+    if sockets is None or not validation.is_by_unit(sockets):
+        return None
+    return validator.wanted(validation.options(sockets), _user(event, domain, "validation is"))
 
 
 def _values(event: Event, net: Net) -> dict[str, bytes]:
@@ -236,13 +249,13 @@ def _values(event: Event, net: Net) -> dict[str, bytes]:
     return result
 
 
-def _user(event: Event, domain: Any) -> int:
+def _user(event: Event, domain: Any, why: str = "keys are") -> int:
     """The user ID of QEMU: the domain's own, or the default."""
     label = account.label(domain)
     found = account.of(account.read(event.qemu_conf), label)
     if found is None:
         raise Refused(
-            f"keys are for QEMU's user, and this host has none of the name in"
+            f"{why} for QEMU's user, and this host has none of the name in"
             f" {account.named(label, event.qemu_conf)}: put 'user' right there"
         )
     return found.uid
@@ -414,7 +427,10 @@ def handle(event: Event, kind: str) -> str | None:
             did.append(action)
         reason = None
     # BadElement and BadConf are ValueErrors.
-    except (Refused, ValueError, SyntaxError, hostd.HostdError, OSError) as error:
+    except (
+        *(Refused, ValueError, SyntaxError, OSError),
+        *(hostd.HostdError, validator.ValidatorError),
+    ) as error:
         reason = str(error)
         _log(syslog.LOG_ERR, f"{kind} {event.name}: {error}")
     finally:

@@ -21,6 +21,8 @@ class Sockets:
     resolver4: IPv4Address | None = None
     dns: str | None = None
     dnssec: str | None = None
+    #: The socket of a vmmnet-validate; None: the hook starts one.
+    validator: Path | None = None
     trust_anchor: Path | None = None
     #: Names, separated by "+".
     insecure: str | None = None

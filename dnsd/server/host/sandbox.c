@@ -9,6 +9,7 @@
 #include <seccomp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -244,6 +245,16 @@ static int allow_listen(scmp_filter_ctx filter)
     return ret ? ret : allow_sockets(filter, SOCK_DGRAM);
 }
 
+static int allow_interfaces(scmp_filter_ctx filter)
+{
+    int ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(getpeername), 0);
+
+    ret = ret ? ret : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl),
+        1, SCMP_A1(SCMP_CMP_EQ, SIOCGIFINDEX));
+    return ret ? ret : seccomp_rule_add(filter, SCMP_ACT_ALLOW,
+        SCMP_SYS(ioctl), 1, SCMP_A1(SCMP_CMP_EQ, SIOCGIFNAME));
+}
+
 static int add_rules(scmp_filter_ctx filter, unsigned more)
 {
     int ret = allow(filter, allowed, sizeof(allowed) / sizeof(allowed[0]));
@@ -263,6 +274,9 @@ static int add_rules(scmp_filter_ctx filter, unsigned more)
     }
     if (more & DNSD_CALLS_CONTROL) {
         ret = ret ? ret : allow_control(filter);
+    }
+    if (more & DNSD_CALLS_INTERFACES) {
+        ret = ret ? ret : allow_interfaces(filter);
     }
     /* Forbid memory that is writable and executable. */
     ret = ret ? ret : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap),

@@ -35,6 +35,7 @@ enum {
     DNSD_CALLS_RESOLVE = 4,     /* ask other servers */
     DNSD_CALLS_LISTEN = 8,      /* listen at more sockets */
     DNSD_CALLS_CONTROL = 16,    /* make the control socket again */
+    DNSD_CALLS_INTERFACES = 32, /* look up interfaces, and peers of sockets */
 };
 
 /**

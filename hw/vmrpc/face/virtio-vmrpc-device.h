@@ -70,8 +70,7 @@ struct VirtIOVmrpc {
     char *dns;
     char *zone;
     char *dnssec;
-    char *trust_anchor;
-    char *insecure;
+    char *validator;
     char *nat64_prefix;
     char *policy;
     CharFrontend audit_chr;

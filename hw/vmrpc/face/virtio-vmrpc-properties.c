@@ -8,8 +8,6 @@
 
 #include "crypto/secret.h"
 #include "hw/vmrpc/face/virtio-vmrpc-properties.h"
-#include "net/dns/unbound/fixes.h"
-#include "net/dns/upstream/trust-anchor.h"
 #include "qapi/error.h"
 #include "qemu/cutils.h"
 #include "qemu/error-report.h"
@@ -126,7 +124,6 @@ static bool parse_dnssec(VirtIOVmrpc *s, VmrpcServerConfig *config,
         [DNS_DNSSEC_PERMISSIVE] = "permissive",
         [DNS_DNSSEC_STRICT] = "strict",
     };
-    char warning[DNSC_WARNING_MAX];
     DnsDnssec mode = DNS_DNSSEC_OFF;
 
     while (s->dnssec && mode < G_N_ELEMENTS(modes) &&
@@ -138,25 +135,14 @@ static bool parse_dnssec(VirtIOVmrpc *s, VmrpcServerConfig *config,
                    "'strict'", s->dnssec);
         return false;
     }
-    if (s->trust_anchor && mode == DNS_DNSSEC_OFF) {
-        error_setg(errp, "trust-anchor=%s has no use with dnssec=off: give "
-                   "dnssec=strict or dnssec=permissive as well",
-                   s->trust_anchor);
+    if (mode == DNS_DNSSEC_OFF && s->validator) {
+        error_setg(errp, "validator=%s has no use with dnssec=off: give "
+                   "dnssec=strict or dnssec=permissive as well", s->validator);
         return false;
     }
-    if (s->trust_anchor && !*s->trust_anchor) {
-        error_setg(errp, "trust-anchor= names no file; leave it out for that "
-                   "of the root, " DNS_ROOT_ANCHOR);
-        return false;
-    }
-    if (s->insecure && mode == DNS_DNSSEC_OFF) {
-        error_setg(errp, "insecure=%s has no use with dnssec=off, which "
-                   "validates nothing", s->insecure);
-        return false;
-    }
-    if (s->insecure && !*s->insecure) {
-        error_setg(errp, "insecure= has no name; leave it out to validate all "
-                   "names");
+    if (mode != DNS_DNSSEC_OFF && !(s->validator && *s->validator)) {
+        error_setg(errp, "dnssec=%s needs validator=PATH, the socket of a "
+                   "vmmnet-validate(8) that validates for this VM", s->dnssec);
         return false;
     }
     if (s->dnssec && !s->translate) {
@@ -164,11 +150,8 @@ static bool parse_dnssec(VirtIOVmrpc *s, VmrpcServerConfig *config,
                    "then asks its DNS servers itself", s->dnssec);
         return false;
     }
-    if (mode != DNS_DNSSEC_OFF && dnsc_unbound_warning(warning)) {
-        warn_report("virtio-vmrpc: dnssec=%s: %s", s->dnssec, warning);
-    }
     config->dnssec = mode;
-    config->trust_anchor = s->trust_anchor;
+    config->validator = s->validator;
     return true;
 }
 

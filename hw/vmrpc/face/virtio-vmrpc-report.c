@@ -162,6 +162,24 @@ static void report_validated(void *opaque, const DnsValidated *found)
     }
 }
 
+/* In any thread that uses the server; its lock is held. */
+static void report_validator(void *opaque, const char *trouble)
+{
+    VirtIOVmrpc *s = opaque;
+    bool is_strict = !strcmp(s->dnssec, "strict");
+
+    trace_virtio_vmrpc_validator(s, trouble ?: "");
+    if (trouble) {
+        warn_report("virtio-vmrpc: dnssec=%s: vmmnet-validate at %s is away: "
+                    "%s; until it is back, names %s", s->dnssec, s->validator,
+                    trouble, is_strict ? "that are not in the cache get "
+                    "SERVFAIL" : "are not validated");
+    } else {
+        info_report("virtio-vmrpc: dnssec=%s: vmmnet-validate at %s is back",
+                    s->dnssec, s->validator);
+    }
+}
+
 /* --- addresses of the pool that others use -------------------------------- */
 
 /*
@@ -300,6 +318,7 @@ VmrpcTracer virtio_vmrpc_tracer(VirtIOVmrpc *s)
         .policy = report_policy,
         .zone = report_zone,
         .validated = report_validated,
+        .validator = report_validator,
         .servers = report_servers,
         .arrival = report_arrival,
         .opaque = s,

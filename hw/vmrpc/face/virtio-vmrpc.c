@@ -146,8 +146,6 @@ static bool vcpu_is_free(void)
 static bool make_server(VirtIOVmrpc *s, Error **errp)
 {
     g_auto(GStrv) dns = s->dns ? g_strsplit(s->dns, "+", -1) : NULL;
-    g_auto(GStrv) insecure = s->insecure ? g_strsplit(s->insecure, "+", -1)
-                                         : NULL;
     g_auto(GStrv) zones = s->zone ? g_strsplit(s->zone, "+", -1) : NULL;
     VmrpcTracer tracer = virtio_vmrpc_tracer(s);
     VmrpcServerConfig config = { };
@@ -160,7 +158,6 @@ static bool make_server(VirtIOVmrpc *s, Error **errp)
     }
     config.dns = (const char *const *)dns;
     config.zones = (const char *const *)zones;
-    config.insecure = (const char *const *)insecure;
     config.audit = s->audit;
     s->server = vmrpc_server_new(&config, runstate_check(RUN_STATE_INMIGRATE),
                                  &err);
@@ -328,8 +325,7 @@ static const Property virtio_vmrpc_properties[] = {
     DEFINE_PROP_STRING("dns", VirtIOVmrpc, dns),
     DEFINE_PROP_STRING("zone", VirtIOVmrpc, zone),
     DEFINE_PROP_STRING("dnssec", VirtIOVmrpc, dnssec),
-    DEFINE_PROP_STRING("trust-anchor", VirtIOVmrpc, trust_anchor),
-    DEFINE_PROP_STRING("insecure", VirtIOVmrpc, insecure),
+    DEFINE_PROP_STRING("validator", VirtIOVmrpc, validator),
     DEFINE_PROP_STRING("nat64-prefix", VirtIOVmrpc, nat64_prefix),
     DEFINE_PROP_STRING("policy", VirtIOVmrpc, policy),
     DEFINE_PROP_CHR("audit", VirtIOVmrpc, audit_chr),

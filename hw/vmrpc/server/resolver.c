@@ -686,31 +686,6 @@ static bool parse_servers(const char *const *names, DnsServer *servers,
     return true;
 }
 
-static bool parse_insecure(const char *const *names, DnsName *insecure,
-                           size_t *count, GError **errp)
-{
-    size_t num = names ? g_strv_length((char **)names) : 0;
-
-    if (num > DNS_UPSTREAM_MAX_INSECURES) {
-        g_set_error(errp, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS,
-                    "insecure= has %zu names, no more than %d can be left out "
-                    "of the validation", num, DNS_UPSTREAM_MAX_INSECURES);
-        return false;
-    }
-    for (*count = 0; *count < num; ++*count) {
-        DnsName *name = &insecure[*count];
-
-        /* libunbound would prefer the trust anchor of the root. */
-        if (dns_name_from_text(name, names[*count]) || !name->labels) {
-            g_set_error(errp, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS,
-                        "insecure=%s is no domain name below the root; with "
-                        "dnssec=off nothing is validated", names[*count]);
-            return false;
-        }
-    }
-    return true;
-}
-
 static VMRPC_LOCKED void on_validated(void *opaque, const DnsValidated *found)
 {
     VmrpcServer *srv = opaque;
@@ -718,6 +693,15 @@ static VMRPC_LOCKED void on_validated(void *opaque, const DnsValidated *found)
     vmrpc_evidence_validated(srv, found);
     if (srv->tracer.validated) {
         srv->tracer.validated(srv->tracer.opaque, found);
+    }
+}
+
+static void on_validator_news(void *opaque, const char *trouble)
+{
+    VmrpcServer *srv = opaque;
+
+    if (srv->tracer.validator) {
+        srv->tracer.validator(srv->tracer.opaque, trouble);
     }
 }
 
@@ -771,7 +755,6 @@ static bool make_upstream(VmrpcServer *srv, GError **errp)
     struct epoll_event ev = { .events = EPOLLIN,
                               .data.u64 = VMRPC_EPOLL_DNS };
     DnsServer servers[DNS_UPSTREAM_MAX_SERVERS];
-    g_autofree DnsName *insecure = g_new(DnsName, DNS_UPSTREAM_MAX_INSECURES);
     const VmrpcReachConfig *reach = &srv->config.reach;
     DnsUpstreamOptions options = {
         .servers = servers,
@@ -779,16 +762,14 @@ static bool make_upstream(VmrpcServer *srv, GError **errp)
         .cache_entries = CACHE_ENTRIES,
         .cache_octets = CACHE_OCTETS,
         .dnssec = srv->config.dnssec,
-        .trust_anchor = srv->config.trust_anchor,
-        .insecure = insecure,
+        .validator = srv->config.validator,
+        .validator_news = on_validator_news,
         .validated = on_validated,
         .moved = on_moved,
         .opaque = srv,
     };
 
-    if (!parse_servers(srv->config.dns, servers, &options.count, errp) ||
-        !parse_insecure(srv->config.insecure, insecure, &options.insecures,
-                        errp)) {
+    if (!parse_servers(srv->config.dns, servers, &options.count, errp)) {
         return false;
     }
     srv->dns_upstream = dns_upstream_new(&options, errp);

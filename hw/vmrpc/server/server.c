@@ -689,8 +689,7 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
     srv->config.policy_file = NULL;
     srv->config.zones = NULL;
     srv->config.dns = NULL;
-    srv->config.trust_anchor = NULL;
-    srv->config.insecure = NULL;
+    srv->config.validator = NULL;
     return srv;
 
 err:

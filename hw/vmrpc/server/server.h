@@ -44,9 +44,7 @@ typedef struct VmrpcServerConfig {
      */
     const char *const *dns;
     DnsDnssec dnssec;           /* are their answers validated? */
-    const char *trust_anchor;   /* a file; NULL: the root's of the host */
-    /* names below which nothing is validated, NULL-terminated; NULL: none */
-    const char *const *insecure;
+    const char *validator;      /* the socket of vmmnet-validate, for dnssec */
     /* zone images that are answered first, NULL-terminated; NULL: none */
     const char *const *zones;
     VmrpcNat64Mode nat64_mode;
@@ -169,6 +167,11 @@ typedef struct VmrpcTracer {
      * if servers are missing.  The server's lock is held.
      */
     void (*servers)(void *opaque, const DnsOrigin *origin, const char *error);
+    /*
+     * vmmnet-validate is away, and why; or it is back: NULL.  The server's lock
+     * is held.
+     */
+    void (*validator)(void *opaque, const char *trouble);
     /*
      * Sockets wait for something that is missing on this host; or none waits
      * any more.

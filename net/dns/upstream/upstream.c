@@ -24,13 +24,12 @@
  * has 8 queries at most.  AD is not sent, because the AD of a server is not
  * trusted.
  *
- * Validation: libunbound asks instead of the engine, on a thread of its own
- * (checker.h).  The reply is made from its result (verdict.h), that is, from
- * the message that was validated and no other.  If libunbound cannot answer,
- * the request fails; with DNS_DNSSEC_PERMISSIVE the engine asks, as if
- * validation were off, so that validation makes no name unresolvable.  AD in a
- * reply always comes from libunbound: it is cleared in replies that the engine
- * received.
+ * Validation: another process asks instead of the engine (checker.h).  The reply
+ * is its reply, that is, the message that was validated and no other.  If that
+ * process cannot answer or is away, the request fails; with
+ * DNS_DNSSEC_PERMISSIVE the engine asks, as if validation were off, so that
+ * validation makes no name unresolvable.  AD in a reply always comes from that
+ * process: it is cleared in replies that the engine received.
  *
  * Replies are cached for their TTL, failures for some seconds (RFC 9520).  A
  * cached reply is delivered before send returns.  A guest chooses the
@@ -54,10 +53,11 @@
  * Then a few questions share each socket.
  *
  * Servers: dns_upstream_follow() compares the file and the interfaces with what
- * is in use (origin.h).  A change makes another asker and another checker.
- * What is under way is asked again, or it would wait for servers that may be
- * gone.  All of the cache is dropped, as other servers may know other names.
- * Nothing looks while the guest asks nothing, so an idle VM causes no work.
+ * is in use (origin.h).  A change makes another asker; the validator follows its
+ * servers itself.  What is under way is asked again, or it would wait for
+ * servers that may be gone.  All of the cache is dropped, as other servers may
+ * know other names.  Nothing looks while the guest asks nothing, so an idle VM
+ * causes no work.
  *
  * Exchanges are found by their query in a balanced tree: a guest chooses the
  * queries, and could choose queries that share one bucket of a hash table.
@@ -71,7 +71,6 @@
 #include "net/dns/client/core/cache.h"
 #include "net/dns/client/net/ask.h"
 #include "net/dns/upstream/checker.h"
-#include "net/dns/upstream/trust-anchor.h"
 #include "net/dns/upstream/upstream.h"
 #include "net/dns/wire/wire.h"
 
@@ -87,25 +86,22 @@
 #define CONNECTIONS     32      /* TCP connections; further ones wait */
 #define EDNS_DO         0x8000  /* a bit of the TTL of OPT, RFC 3225 */
 #define REPLY_SMALL     1500    /* octets; shorter replies are on the stack */
-#define UNBOUND_CACHE   (8 << 20)       /* octets; libunbound's own cache */
 
 struct DnsUpstream {
     DnscLoop loop;
     DnscAsker *asker;
     DnsChecker *checker;        /* NULL: validation is off */
     DnsDnssec dnssec;
-    char *trust_anchor;
-    DnsName *insecure;
-    size_t insecures;
     bool has_bind6;
     struct in6_addr bind6;
     DnsOrigin origin;
     int64_t looked;             /* when it was looked at last */
-    bool is_behind;             /* asker and checker do not have its servers */
+    bool is_behind;             /* the asker does not have its servers */
     char *trouble;              /* why not, if that was reported */
     DnsValidatedFn *validated;
+    void (*validator_news)(void *opaque, const char *trouble);
     void (*moved)(void *opaque, const char *error);
-    void *opaque;               /* for both */
+    void *opaque;               /* for all */
     /* only the counters of verdicts are used */
     DnsUpstreamCounters verdicts;
     DnscCache *cache;           /* NULL: replies are not cached */
@@ -298,7 +294,8 @@ static void count_verdict(DnsUpstream *up, const Exchange *x,
 /* Does the engine have to ask, as if validation were off? */
 static bool falls_back(const DnsUpstream *up, const DnscResult *result)
 {
-    return up->dnssec == DNS_DNSSEC_PERMISSIVE && !result->whole;
+    return up->dnssec == DNS_DNSSEC_PERMISSIVE &&
+           (!result->whole || result->error == VMMNET_DNS_BOGUS);
 }
 
 static void on_checked(void *opaque, DnscResult *result)
@@ -548,6 +545,8 @@ void dns_upstream_counters(const DnsUpstream *up,
         .insecure = up->verdicts.insecure,
         .bogus = up->verdicts.bogus,
         .indeterminate = up->verdicts.indeterminate,
+        .validator_outages = up->checker ? dns_checker_outages(up->checker)
+                                         : 0,
     };
 }
 
@@ -683,95 +682,66 @@ static bool make_cache(DnsUpstream *up, const DnsUpstreamOptions *o,
     return true;
 }
 
-static DnsChecker *make_checker(DnsUpstream *up, GError **err)
+static void on_validator_news(void *opaque, const char *trouble)
 {
-    const char *mode = up->dnssec == DNS_DNSSEC_STRICT ? "strict"
-                                                       : "permissive";
-    VmmnetDnsAddress servers[DNSC_SERVERS_MAX];
-    const DnscValidatorOptions options = {
-        .servers = servers,
-        .count = dnsc_list_present(&up->origin.list, servers),
-        .trust_anchor = up->trust_anchor,
-        .timeout = ROUNDS * TRY_TIMEOUT,
-        .from6 = up->has_bind6 ? &up->bind6 : NULL,
-        .cache_octets = UNBOUND_CACHE,
-        .insecure = up->insecure,
-        .insecures = up->insecures,
-        .bogus_ttl = DNS_BOGUS_TTL,
-    };
-    const char *mistake;
-    DnsChecker *checker;
+    DnsUpstream *up = opaque;
 
-    checker = dns_checker_new(&up->loop, &options, up->dnssec, &mistake);
-    if (!checker && errno == ENOSYS) {
-        g_set_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_SYSTEM,
-                    "dnssec=%s needs libunbound.so.8, which is not installed "
-                    "(Debian's package libunbound8)", mode);
-    } else if (!checker && mistake) {
-        g_set_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_SYSTEM,
-                    "dnssec=%s: libunbound cannot be set up: %s", mode,
-                    mistake);
-    } else if (!checker) {
-        system_error(err, "cannot set up DNSSEC validation", errno);
+    if (up->validator_news) {
+        up->validator_news(up->opaque, trouble);
     }
-    return checker;
 }
 
-static bool check_anchor(const DnsUpstreamOptions *o, const char *path,
+static bool make_checker(DnsUpstream *up, const DnsUpstreamOptions *o,
                          GError **err)
 {
-    if (o->dnssec == DNS_DNSSEC_OFF || dns_trust_anchor_check(path, err)) {
+    const DnsCheckerOptions options = {
+        .path = o->validator,
+        .wants_bogus = up->dnssec == DNS_DNSSEC_PERMISSIVE,
+        .news = on_validator_news,
+        .opaque = up,
+    };
+
+    if (up->dnssec == DNS_DNSSEC_OFF) {
         return true;
     }
-    if (!o->trust_anchor) {
-        g_prefix_error(err, "trust-anchor= is not given: ");
+    if (!dns_checker_path_is_right(o->validator)) {
+        g_set_error(err, DNS_UPSTREAM_ERROR, DNS_UPSTREAM_ERROR_ADDRESS,
+                    "validator=%s is no path of a socket, which has 1 to 107 "
+                    "octets", o->validator);
+        return false;
     }
-    return false;
+    up->checker = dns_checker_new(&up->loop, &options);
+    return up->checker || system_error(err, "cannot set up DNSSEC validation",
+                                       ENOMEM);
 }
 
-/*
- * Make asker and checker for the servers, in place of the former ones.  Without
- * both nothing is changed.
- */
+/* Make an asker for the servers, or leave the former one. */
 static bool renew(DnsUpstream *up, GError **err)
 {
     DnscAsker *asker = make_asker(up, err);
-    DnsChecker *checker = NULL;
 
     if (!asker) {
         return false;
     }
-    if (up->dnssec != DNS_DNSSEC_OFF) {
-        checker = make_checker(up, err);
-        if (!checker) {
-            dnsc_asker_unref(asker);
-            return false;
-        }
-    }
     dnsc_asker_unref(up->asker);
     up->asker = asker;
-    up->checker = checker;
     return true;
 }
 
 static bool set_up(DnsUpstream *up, const DnsUpstreamOptions *o, GError **err)
 {
-    const char *anchor = o->trust_anchor ?: DNS_ROOT_ANCHOR;
-
     up->dnssec = o->dnssec;
-    up->trust_anchor = g_strdup(anchor);
-    up->insecure = g_memdup2(o->insecure, o->insecures * sizeof(*o->insecure));
-    up->insecures = o->insecures;
     if (o->bind6) {
         up->has_bind6 = true;
         up->bind6 = *o->bind6;
     }
     up->validated = o->validated;
+    up->validator_news = o->validator_news;
     up->moved = o->moved;
     up->opaque = o->opaque;
     up->looked = dnsc_now();
     return find_servers(up, o, err) && make_cache(up, o, err) &&
-           check_anchor(o, anchor, err) && renew(up, err);
+           make_checker(up, o, err) && renew(up, err);
 }
 
 DnsUpstream *dns_upstream_new(const DnsUpstreamOptions *options, GError **err)
@@ -836,8 +806,6 @@ const DnsOrigin *dns_upstream_origin(const DnsUpstream *up)
 /* Use the servers of the origin.  Returns false, with the reason, if not. */
 static bool move(DnsUpstream *up, GError **err)
 {
-    DnsChecker *former = up->checker;
-
     if (!renew(up, err)) {
         return false;
     }
@@ -846,7 +814,6 @@ static bool move(DnsUpstream *up, GError **err)
         dnsc_cache_clear(up->cache);
     }
     ask_again(up);
-    dns_checker_free(former);
     return true;
 }
 
@@ -918,8 +885,6 @@ void dns_upstream_free(DnsUpstream *up)
     }
     dnsc_loop_free(&up->loop);
     dns_origin_clear(&up->origin);
-    g_free(up->trust_anchor);
-    g_free(up->insecure);
     g_free(up->trouble);
     g_free(up);
 }

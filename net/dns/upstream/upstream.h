@@ -19,7 +19,6 @@
 #include "net/dns/upstream/verdict.h"
 
 #define DNS_UPSTREAM_MAX_SERVERS 8
-#define DNS_UPSTREAM_MAX_INSECURES 64
 
 typedef struct DnsServer {
     int family;             /* AF_INET or AF_INET6 */
@@ -80,15 +79,10 @@ typedef struct DnsUpstreamOptions {
     size_t cache_entries;
     size_t cache_octets;
     DnsDnssec dnssec;
-    /*
-     * The file of trust anchors, client/config/anchors.h; NULL: the root's
-     * (trust-anchor.h).  It is read by dns_upstream_new(), and again for each
-     * change of the servers.
-     */
-    const char *trust_anchor;
-    /* names below which nothing is validated; the root is none of them */
-    const DnsName *insecure;
-    size_t insecures;
+    /* the socket of vmmnet-validate (checker.h), with dnssec */
+    const char *validator;
+    /* It is away, and why; or back: NULL.  May be NULL. */
+    void (*validator_news)(void *opaque, const char *trouble);
     /* Called after each validation; may be NULL */
     DnsValidatedFn *validated;
     /*
@@ -101,9 +95,8 @@ typedef struct DnsUpstreamOptions {
 } DnsUpstreamOptions;
 
 /*
- * Returns NULL with *err set: no memory or descriptor, too many servers, no
- * trust anchor, or no libunbound.  A text about the anchors begins with
- * "trust-anchor=".
+ * Returns NULL with *err set: no memory or descriptor, too many servers, or no
+ * path that a socket can have.
  */
 DnsUpstream *dns_upstream_new(const DnsUpstreamOptions *options, GError **err);
 
@@ -157,7 +150,8 @@ size_t dns_upstream_room(const DnsUpstream *up);
     X(secure)                   /* validated questions: signed, */            \
     X(insecure)                 /* provably not signed, */                    \
     X(bogus)                    /* wrongly signed, */                         \
-    X(indeterminate)            /* or without any proof */
+    X(indeterminate)            /* or without any proof */                    \
+    X(validator_outages)        /* vmmnet-validate was away */
 
 typedef struct DnsUpstreamCounters {
 #define DNS_UPSTREAM_COUNTER_FIELD(name) uint64_t name;

@@ -87,15 +87,21 @@ static void limit_ttls(uint8_t *msg, size_t len)
 
 static DnsEdns edns_of(const DnscQuery *query, const DnscResult *judged)
 {
-    bool has_ede = judged->security == VMMNET_DNS_BOGUS_DATA &&
-                   judged->ede != VMMNET_DNS_NO_EDE;
-
-    return (DnsEdns) {
-        .udp_size = DNS_UDP_ADVERTISED,
-        .dnssec_ok = query->dnssec_ok,
-        .has_ede = has_ede,
-        .ede = has_ede ? judged->ede : 0,
+    DnsEdns edns = {
+        .udp_size = DNS_UDP_ADVERTISED, .dnssec_ok = query->dnssec_ok,
     };
+
+    if (judged->security == VMMNET_DNS_BOGUS_DATA &&
+        judged->ede != VMMNET_DNS_NO_EDE) {
+        edns.has_ede = true;
+        edns.ede = judged->ede;
+        edns.ede_text = judged->reason;
+        edns.ede_text_len = strnlen(judged->reason, DNSC_REASON_MAX - 1);
+    } else if (judged->security == VMMNET_DNS_INDETERMINATE) {
+        edns.has_ede = true;
+        edns.ede = DNS_EDE_DNSSEC_INDETERMINATE;
+    }
+    return edns;
 }
 
 /* Write header and question of the reply. */

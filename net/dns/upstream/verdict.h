@@ -33,7 +33,8 @@ typedef enum DnsDnssec {
  * The reply (result->whole) has the question of the query, RD and RA; and AD if
  * all of it is secure (RFC 4035 section 3.2.3).  Without DO it has no RRSIG,
  * NSEC and NSEC3, unless the query asked for them (section 3.2.1).  Its
- * additional section has only OPT, with the reason (RFC 8914) if it is bogus.
+ * additional section has only OPT, with the reason (RFC 8914) if it is bogus or
+ * indeterminate.
  *
  * With DNS_DNSSEC_STRICT bogus data becomes the error VMMNET_DNS_BOGUS, and the
  * reply is SERVFAIL with the reason.  With DNS_DNSSEC_PERMISSIVE the error is

@@ -44,6 +44,7 @@
 #define SOA_FIXED_LEN   20
 #define SVCB_PRIORITY_LEN 2
 #define EDNS_DO         0x8000
+#define EDE_HEAD        6       /* octets of the option before EXTRA-TEXT */
 
 static uint8_t ascii_lower(uint8_t c)
 {
@@ -519,6 +520,7 @@ int dns_rdata_edns(const DnsCursor *cursor, const DnsRr *rr, DnsEdns *edns)
     edns->dnssec_ok = rr->raw_ttl & EDNS_DO;
     edns->has_ede = false;
     edns->ede = 0;
+    edns->ede_text_len = 0;
     while (left) {
         size_t size;
 
@@ -529,6 +531,8 @@ int dns_rdata_edns(const DnsCursor *cursor, const DnsRr *rr, DnsEdns *edns)
         if (get_be16(option) == DNS_OPTION_EDE && size >= 2 && !edns->has_ede) {
             edns->has_ede = true;
             edns->ede = get_be16(option + 4);
+            edns->ede_text = (const char *)option + EDE_HEAD;
+            edns->ede_text_len = size - 2 > UINT8_MAX ? UINT8_MAX : size - 2;
         }
         option += 4 + size;
         left -= 4 + size;
@@ -798,17 +802,21 @@ int dns_builder_soa(DnsBuilder *b, DnsSection section, const DnsName *owner,
 int dns_builder_edns(DnsBuilder *b, const DnsEdns *edns)
 {
     static const DnsName root = { .len = 1 };
-    uint8_t option[6];
+    uint8_t option[EDE_HEAD + UINT8_MAX];
 
     put_be16(option, DNS_OPTION_EDE);
-    put_be16(option + 2, sizeof(edns->ede));
+    put_be16(option + 2, sizeof(edns->ede) + edns->ede_text_len);
     put_be16(option + 4, edns->ede);
+    if (edns->ede_text_len) {
+        memcpy(option + EDE_HEAD, edns->ede_text, edns->ede_text_len);
+    }
     return dns_builder_raw(b, DNS_SECTION_ADDITIONAL, &root, DNS_TYPE_OPT,
                            edns->udp_size,
                            (uint32_t)edns->rcode_high << 24 |
                            (uint32_t)edns->version << 16 |
                            (edns->dnssec_ok ? EDNS_DO : 0),
-                           option, edns->has_ede ? sizeof(option) : 0);
+                           option, edns->has_ede
+                           ? EDE_HEAD + edns->ede_text_len : 0);
 }
 
 /*

@@ -207,6 +207,8 @@ typedef struct DnsEdns {
     bool dnssec_ok;
     bool has_ede;
     uint16_t ede;
+    uint8_t ede_text_len;
+    const char *ede_text;   /* EXTRA-TEXT, in the message: no NUL ends it */
 } DnsEdns;
 
 /* The position of the next record.  The message must outlive the cursor. */

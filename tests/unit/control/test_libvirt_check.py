@@ -25,6 +25,7 @@ TABLE = "/var/lib/vmmnet/lnid.table"
 POLICY = "/etc/vmmnet/guest.policy"
 KEY = "/etc/vmmnet/keys/red1"
 HOSTD = "/run/vmmnet/hostd.sock"
+VALIDATE = "/run/vmmnet-validate/*/socket"
 HOOK = "/etc/libvirt/hooks/qemu.d/vmmnet"
 SOCKETS = f"<vmmnet:sockets address6='{VM}' policy='{POLICY}'/>"
 NIC = (
@@ -38,6 +39,7 @@ RULES = f"""
   /etc/vmmnet/ r,
   /etc/vmmnet/{{*.policy,keys/**}} r,
   {HOSTD} rw,
+  {VALIDATE} rw,
 """
 USER = User("libvirt-qemu", 64055, frozenset((107, 64055)))
 
@@ -48,7 +50,7 @@ def _files() -> dict[str, int]:
 
 
 def _devices() -> dict[tuple[str, str], str]:
-    sockets = ["address6", "policy", "dns", "zone", "max-sockets", "dnssec", "trust-anchor"]
+    sockets = ["address6", "policy", "dns", "zone", "max-sockets", "dnssec", "validator"]
     switch = ["netdev", "control-secret", "miss"]
     return {
         ("device", "virtio-vmrpc-pci,help"): _options("virtio-vmrpc-pci", sockets),
@@ -594,11 +596,14 @@ def test_keys_of_the_hook_under_apparmor() -> None:
         ("/etc/vmmnet/ r,", POLICY, "'/etc/vmmnet/ r,'"),
         (f"{HOSTD} rw,", HOSTD, f"'{HOSTD} rw,'"),
         (f"{EMULATOR} rmix,", EMULATOR, f"'{EMULATOR} rmix,'"),
+        (f"{VALIDATE} rw,", "/run/vmmnet-validate/", "/socket rw,'"),
     ],
 )
 def test_a_rule_that_is_missing(rule: str, about: str, line: str) -> None:
-    handing = expand(domain(net="handoff='on'"))
+    sockets = SOCKETS.replace("/>", " dnssec='strict'/>")
+    handing = expand(domain(sockets + NIC, net="handoff='on'"))
     world = World(rules=RULES.replace(rule, ""))
+    world.modes["/usr/share/dns/root.key"] = 0o100644
     assert world.rules != RULES
     found = only(check(world, handing))
     assert about in found.about and "AppArmor" in found.wrong

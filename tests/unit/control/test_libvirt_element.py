@@ -198,6 +198,12 @@ S, NIC = "vmmnet:sockets", "vmmnet:interface"
         (f"<{S} dnssec='yes'/>", "dnssec", "it is to be 'off', 'permissive' or 'strict'"),
         (f"<{S} dnssec='strict' trust-anchor='root.key'/>", "trust-anchor", "the absolute path of"),
         (f"<{S} trust-anchor='/a'/>", "trust-anchor", "without dnssec='strict' or 'permissive'"),
+        (f"<{S} validator='/a'/>", "validator", "without dnssec='strict' or 'permissive'"),
+        (f"<{S} dnssec='strict' validator='a'/>", "validator", "the absolute path of"),
+        (
+            f"<{S} dnssec='strict' validator='/a' insecure='b'/>",
+            *("insecure", "an option of the vmmnet-validate whose socket 'validator' names"),
+        ),
         (f"<{S} insecure='corp.test'/>", "insecure", "without dnssec='strict' or 'permissive'"),
         (f"<{S} dnssec='strict' insecure='a b'/>", "insecure", "up to 64 domain names"),
         (f"<{S} dnssec='off' trust-anchor='/a'/>", "trust-anchor", "has no effect without dnssec="),

@@ -162,6 +162,104 @@ def test_names_that_no_file_can_have(world: World, name: str) -> None:
     assert Claims(UUID, name, world.run).ports == world.run / "ports" / UUID
 
 
+# Validation
+
+
+@dataclasses.dataclass
+class Units:
+    """A systemd that is played: what it was told, and what it refuses."""
+
+    calls: list[str] = dataclasses.field(default_factory=list)
+    refused: str = ""
+
+    def __call__(self, words: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        """Be subprocess.run()."""
+        self.calls.append(" ".join(words))
+        failed = bool(self.refused) and self.refused in words
+        told = "Unit vmmnet-validate@.service not found.\n" if failed else ""
+        return subprocess.CompletedProcess(words, int(failed), "", told)
+
+
+UNIT = f"vmmnet-validate@{UUID}.service"
+
+
+@pytest.fixture
+def units(monkeypatch: pytest.MonkeyPatch, world: World) -> Units:
+    """The host's units, and a user of QEMU."""
+    made = Units()
+    monkeypatch.setattr("vmmnet.libvirt.host.validator.subprocess.run", made)
+    monkeypatch.setattr(hook, "_user", lambda *_: 64055)
+    return made
+
+
+def _validating(more: str = "") -> str:
+    return f"<vmmnet:sockets dnssec='strict' {more}/>"
+
+
+def test_a_validator_is_started_and_stopped(world: World, units: Units, log: list[str]) -> None:
+    """With the options of the element, for QEMU's user; it may talk to these servers only."""
+    more = "dns='2001:db8::53@5353+fe80::1%eth0' trust-anchor='/etc/a b' insecure='corp.test'"
+    event = world.event(world.domain(sockets=_validating(more)))
+    assert hook.handle(event, "prepare") is None
+    options = (world.run / "libvirt/validate" / UUID).read_text()
+    assert options == (
+        'OPTIONS=\'"--allow=64055" "--dns=2001:db8::53@5353+fe80::1%eth0"'
+        ' "--trust-anchor=/etc/a b" "--insecure=corp.test"\'\n'
+    )
+    assert units.calls == [
+        f"systemctl set-property --runtime {UNIT} IPAddressDeny=any"
+        " IPAddressAllow=2001:db8::53 fe80::1",
+        f"systemctl restart {UNIT}",
+    ]
+    # libvirtd is started again: it goes on as it is.
+    units.calls.clear()
+    assert hook.handle(event, "reconnect") is None
+    assert units.calls == [f"systemctl start {UNIT}"]
+    units.calls.clear()
+    assert hook.handle(event, "release") is None
+    assert units.calls == [f"systemctl stop {UNIT}", f"systemctl revert {UNIT}"]
+    world.nothing_is_left()
+
+
+def test_a_validator_that_cannot_be_started(world: World, units: Units, log: list[str]) -> None:
+    """The VM does not start, and is told why."""
+    units.refused = "restart"
+    event = world.event(world.domain(sockets=_validating()))
+    refused = hook.handle(event, "prepare")
+    assert refused is not None and f"restart {UNIT}" in refused and "not found" in refused
+    world.nothing_is_left()
+
+
+def test_a_validator_that_cannot_be_stopped(world: World, units: Units, log: list[str]) -> None:
+    """It is stopped at a later event, of any VM."""
+    event = world.event(world.domain(sockets=_validating()))
+    hook.handle(event, "prepare")
+    units.refused = "stop"
+    assert hook.handle(event, "release") is None
+    units.refused = ""
+    units.calls.clear()
+    hook.handle(world.other(), "release")
+    assert f"systemctl stop {UNIT}" in units.calls
+    world.nothing_is_left()
+
+
+def test_a_validator_of_somebody_else(world: World, units: Units) -> None:
+    """The hook starts none for a socket that is named, nor without validation."""
+    for sockets in (_validating("validator='/srv/socket'"), "<vmmnet:sockets dnssec='off'/>"):
+        event = world.event(world.domain(sockets=sockets))
+        assert hook.handle(event, "prepare") is None
+        hook.handle(event, "release")
+    assert not units.calls
+    world.nothing_is_left()
+
+
+def test_an_option_that_no_unit_can_have(world: World, units: Units, log: list[str]) -> None:
+    event = world.event(world.domain(sockets=_validating("trust-anchor='/etc/$a'")))
+    refused = hook.handle(event, "prepare")
+    assert refused is not None and "'$'" in refused
+    world.nothing_is_left()
+
+
 # Keys in secrets of libvirt
 
 
@@ -836,6 +934,7 @@ def test_the_note_is_json(world: World, monkeypatch: pytest.MonkeyPatch) -> None
         "name": "guest",
         "ports": str(world.ports),
         "handed": False,
+        "validated": False,
         "arriving": False,
         "refused": "",
         "owed": False,

@@ -160,7 +160,9 @@ def test_a_program_has_a_page() -> None:
     assert {name.strip() for name in by_hand} == pages - {"vmmnet.1"}
     installed = [line for file in debian.glob("*.install") for line in file.read_text().split()]
     names = [Path(each).name for each in installed if each.startswith(("usr/bin/", "usr/sbin/"))]
-    assert {"vmmnet-ha", "vmmnet-hostd", "vmmnet-dnsd", "vmmnet-zone"} == {*names}
+    assert {*("vmmnet-ha", "vmmnet-hostd", "vmmnet-dnsd", "vmmnet-validate", "vmmnet-zone")} == {
+        *names
+    }
     for name in names:
         assert [each for each in installed if re.match(rf"usr/share/man/man\d/{name}\.\d$", each)]
     rules = text("debian/rules")

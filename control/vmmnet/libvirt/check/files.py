@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Literal
 from uuid import UUID
 
-from .. import keys
+from .. import keys, validation
 from ..element import Net
 from ..host import account
 from . import apparmor, selinux, ways
 from .facts import READ, Domain, Finding, Host
 
-#: QEMU's default trust anchor.
+#: The default trust anchor.
 _ROOT = Path("/usr/share/dns/root.key")
 
 
@@ -30,7 +30,7 @@ class _File:
     missing: str
     #: QEMU watches its folder for changes; keys are read once.
     watched: bool = False
-    #: All may read it; keys are for QEMU's user alone.
+    #: vmmnet-validate reads it, as a user of its own, and QEMU does not.
     shared: bool = False
 
 
@@ -45,10 +45,11 @@ def check(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
     yield from _secrets(domain, net, host)
     rules = apparmor.of(domain, host)
     if rules is not None:
-        yield from _confined(rules, list(named.values()), net)
+        yield from _confined(rules, [each for each in named.values() if not each.shared], net)
+        yield from _confined_validator(rules, domain, net)
         yield from _confined_keys(rules, domain, net)
     if host.selinux() and apparmor.is_confined(domain, host):
-        yield from selinux.check(named, host)
+        yield from selinux.check([path for path in named if not named[path].shared], host)
 
 
 def _files(net: Net) -> Iterator[_File]:
@@ -59,7 +60,7 @@ def _files(net: Net) -> Iterator[_File]:
         for image in net.sockets.zone.split("+"):
             made = f"'vmmnet-zone compile ZONE FILE -o {shlex.quote(image)}' makes it"
             yield _File(Path(image), "zone", made, watched=True)
-    if net.sockets is not None and net.sockets.dnssec not in (None, "off"):
+    if net.sockets is not None and validation.is_by_unit(net.sockets):
         installed = "install dns-root-data, or name a file of yours with 'trust-anchor'"
         yield _File(net.sockets.trust_anchor or _ROOT, "trust anchor", installed, shared=True)
     for nic in net.interfaces:
@@ -115,6 +116,14 @@ def _confined(rules: str, named: list[_File], net: Net) -> Iterator[Finding]:
             yield _not_allowed(f"{each.kind} {each.path}", missing)
     if net.handoff and not apparmor.allows(rules, apparmor.HOSTD, "rw"):
         yield _not_allowed(apparmor.HOSTD, [(apparmor.HOSTD, "rw")])
+
+
+def _confined_validator(rules: str, domain: Domain, net: Net) -> Iterator[Finding]:
+    """Check AppArmor for the socket of who validates names."""
+    vm = (domain.defined.findtext("uuid") or "").strip().lower()
+    path = validation.socket(net.sockets, vm) if net.sockets is not None else None
+    if path is not None and not apparmor.allows(rules, str(path), "rw"):
+        yield _not_allowed(str(path), [(str(path), "rw")])
 
 
 def _confined_keys(rules: str, domain: Domain, net: Net) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Check that QEMU's libunbound, which validates names, has its security fixes.
+"""Check that the libunbound of vmmnet-validate has its security fixes.
 
-As net/dns/unbound/fixes.c, which dnsd and QEMU have; QEMU itself may not read dpkg's list here.
+As net/dns/unbound/fixes.c, by which dnsd and vmmnet-validate tell.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from .. import validation
 from ..element import Net
 from .facts import Finding, Host, Library
 
@@ -24,7 +25,7 @@ _NAME, _PACKAGE = "libunbound.so.8", "libunbound8"
 
 def check(net: Net, host: Host) -> Iterator[Finding]:
     """Check the library of a VM whose names are validated."""
-    if net.sockets is None or net.sockets.dnssec in (None, "off"):
+    if net.sockets is None or not validation.is_by_unit(net.sockets):
         return
     library = host.unbound()
     if library is not None and lacks_fixes(library):

@@ -14,7 +14,7 @@ from typing import Any
 from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.architecture import AMD64, ARM64
 
-from .. import names
+from .. import names, validation
 from ..element import BadElement, Net, Sockets
 from ..model import options
 from . import qemu
@@ -32,14 +32,21 @@ def put(domain: etree._Element, net: Net | None) -> list[Words]:
     sockets = net.sockets
     place = _place(domain, sockets)
     # In JSON, as libvirt's devices are: QEMU creates devices in the other form before these.
-    device = {"driver": "virtio-vmrpc-pci", "id": names.SOCKETS, **place, **_options(sockets)}
+    device = {"driver": "virtio-vmrpc-pci", "id": names.SOCKETS, **place, **_options(domain, net)}
     words = [Words("-device", json.dumps(device, separators=(",", ":"), ensure_ascii=False))]
     return _handoff(domain, net) + words
 
 
-def _options(sockets: Sockets) -> dict[str, Any]:
+def _options(domain: etree._Element, net: Net) -> dict[str, Any]:
     """Options by their names in QEMU, with types of JSON."""
-    given = options(sockets)
+    sockets = net.sockets
+    assert sockets is not None
+    uuid = ""
+    if validation.is_by_unit(sockets):
+        uuid = _uuid(domain, net, "dnssec", str(sockets.dnssec))
+    # What vmmnet-validate is told, QEMU is not.
+    told = {"validator": validation.socket(sockets, uuid), "trust-anchor": None, "insecure": None}
+    given = {name: value for name, value in (options(sockets) | told).items() if value is not None}
     return {
         name: value if isinstance(value, bool | int) else str(value)
         for name, value in given.items()
@@ -49,11 +56,17 @@ def _options(sockets: Sockets) -> dict[str, Any]:
 def _handoff(domain: etree._Element, net: Net) -> list[Words]:
     if not net.handoff:
         return []
-    uuid = (domain.findtext("uuid") or "").strip()
-    if not uuid:
-        right = "QEMU names the VM by its UUID, which the domain has not yet: write <uuid>"
-        raise BadElement(etree.Element(names.net("net")), "handoff", "on", right, net.line)
+    uuid = _uuid(domain, net, "handoff", "on")
     return [Words("-object", f"vmmnet-handoff,id={names.HANDOFF},vm={uuid}")]
+
+
+def _uuid(domain: etree._Element, net: Net, attribute: str, value: str) -> str:
+    """The UUID, by which the host names the VM for an attribute."""
+    uuid = (domain.findtext("uuid") or "").strip().lower()
+    if not uuid:
+        right = "the host names the VM by its UUID, which the domain has not yet: write <uuid>"
+        raise BadElement(etree.Element(names.net("net")), attribute, value, right, net.line)
+    return uuid
 
 
 def _place(domain: etree._Element, sockets: Sockets) -> dict[str, str]:

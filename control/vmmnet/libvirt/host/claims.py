@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from . import hostd, keyfiles, whole
+from . import hostd, keyfiles, validator, whole
 
 RUN = Path("/run/vmmnet")
 #: libvirt's folder of QEMUs' pid files.
@@ -36,6 +36,8 @@ class Note:
     ports: str | None = None
     #: It is registered at vmmnet-hostd.
     handed: bool = False
+    #: A unit validates for it.
+    validated: bool = False
     #: It was announced, but has not arrived yet.
     arriving: bool = False
     #: Why it may not be restored; empty: it may.
@@ -94,7 +96,7 @@ class Claims:
             return None
         except (ValueError, TypeError):
             # Damaged: assume all possible claims.
-            return Note(self.name, str(self.ports), handed=True)
+            return Note(self.name, str(self.ports), handed=True, validated=True)
 
     def announce(self, refused: str = "") -> None:
         """Note that the VM will arrive from another host, or from a file, or why it shall not.
@@ -121,17 +123,19 @@ class Claims:
         addresses: Sequence[tuple[str, str]],
         *,
         handoff: bool,
+        validates: validator.Wanted | None = None,
     ) -> Iterator[str]:
         """Claim ports and, for ``handoff``, addresses with interfaces; yields what was done.
 
-        Raises OSError and HostdError; what was claimed before stays until ``undo``.
+        Raises OSError, HostdError and ValidatorError; what was claimed before stays until ``undo``.
         """
         with self._alone():
             before = self.read()
             if before is not None and before.owed:
                 yield from self._undo()
             handed = handoff or (before is not None and before.handed)
-            note = Note(self.name, str(self.ports) if macs else None, handed)
+            validated = validates is not None or (before is not None and before.validated)
+            note = Note(self.name, str(self.ports) if macs else None, handed, validated)
             self._write(note)
             if note.ports:
                 whole.write(Path(note.ports), "".join(f"{mac}\n" for mac in macs))
@@ -140,6 +144,8 @@ class Claims:
                 told = " ".join(f"{address} on {device}" for address, device in addresses)
                 self._register(addresses)
                 yield f"vmmnet-hostd knows {told}"
+            if validates is not None:
+                yield from validator.start(self.run, self.uuid, validates)
 
     def _register(self, addresses: Sequence[tuple[str, str]]) -> None:
         try:
@@ -206,7 +212,7 @@ class Claims:
         note = self.read()
         if note is None:
             return
-        owed = replace(note, ports=None, handed=False, arriving=False, owed=True)
+        owed = replace(note, ports=None, handed=False, validated=False, arriving=False, owed=True)
         if note.ports:
             try:
                 Path(note.ports).unlink(missing_ok=True)
@@ -221,11 +227,17 @@ class Claims:
             except hostd.HostdError as error:
                 owed = replace(owed, handed=True)
                 yield f"vmmnet-hostd cannot be told: {error}"
-        if owed.ports or owed.handed:
+        if note.validated:
+            try:
+                yield from validator.stop(self.run, self.uuid)
+            except (OSError, validator.ValidatorError) as error:
+                owed = replace(owed, validated=True)
+                yield f"{validator.unit(self.uuid)} cannot be stopped: {error}"
+        if owed.ports or owed.handed or owed.validated:
             self._write(owed)
             return
         self.note.unlink(missing_ok=True)
-        if not note.ports and not note.handed:
+        if not (note.ports or note.handed or note.validated):
             yield "it did not start here"
 
     def _runs(self) -> bool:

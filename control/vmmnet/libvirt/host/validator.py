@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The unit that validates names for a VM, vmmnet-validate@UUID, and its options."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import whole
+
+#: Where the units make their sockets, each in a folder of its instance's name.
+SOCKETS = Path("/run/vmmnet-validate")
+#: The folder of their options, below the one of claims; the unit reads a file of its instance.
+FOLDER = "libvirt/validate"
+
+#: What neither systemd nor its files of variables take as it is.
+_SPECIAL = set("\"'\\$\n")
+
+
+class ValidatorError(Exception):
+    """It cannot be started or stopped; the message says why."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The options of a unit, and the servers that it may talk to; none: those of the host."""
+
+    words: tuple[str, ...]
+    servers: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """The file of its variables.  Raises ValidatorError."""
+        for word in self.words:
+            if special := _SPECIAL & set(word):
+                told = f"{word!r} has {''.join(sorted(special))!r}, which a unit's option has not"
+                raise ValidatorError(told)
+        return "OPTIONS='" + " ".join(f'"{word}"' for word in self.words) + "'\n"
+
+
+def socket(uuid: str) -> Path:
+    """The socket of a VM's unit."""
+    return SOCKETS / uuid / "socket"
+
+
+def unit(uuid: str) -> str:
+    """The name of a VM's unit."""
+    return f"vmmnet-validate@{uuid}.service"
+
+
+def wanted(options: Iterable[tuple[str, object]], user: int) -> Wanted:
+    """What a VM wants, by options of the element, for a QEMU that runs as this user."""
+    given = {name: str(value) for name, value in options if value is not None}
+    words = [f"--{name}={value}" for name, value in given.items()]
+    servers = (each.partition("@")[0] for each in given.get("dns", "").split("+") if each)
+    return Wanted((f"--allow={user}", *words), tuple(each.partition("%")[0] for each in servers))
+
+
+def _systemctl(*words: str) -> None:
+    try:
+        done = subprocess.run(["systemctl", *words], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise ValidatorError(f"systemctl: {error.strerror}") from None
+    if done.returncode:
+        told = " ".join(done.stderr.split()) or f"status {done.returncode}"
+        raise ValidatorError(f"'systemctl {' '.join(words)}': {told}")
+
+
+def start(run: Path, uuid: str, wanted: Wanted) -> Iterator[str]:
+    """Start a VM's unit, or leave it as it is if it runs with these options; yields what was done.
+
+    Raises ValidatorError and OSError.
+    """
+    file, text = run / FOLDER / uuid, wanted.text()
+    try:
+        is_new = file.read_text() != text
+    except FileNotFoundError:
+        is_new = True
+    if is_new:
+        whole.write(file, text)
+    if is_new and wanted.servers:
+        allowed = ("IPAddressDeny=any", f"IPAddressAllow={' '.join(wanted.servers)}")
+        _systemctl("set-property", "--runtime", unit(uuid), *allowed)
+    _systemctl("restart" if is_new else "start", unit(uuid))
+    yield f"{unit(uuid)} validates"
+
+
+def stop(run: Path, uuid: str) -> Iterator[str]:
+    """Stop a VM's unit, if it was started; yields what was done.  Raises ValidatorError."""
+    file = run / FOLDER / uuid
+    if file.exists():
+        _systemctl("stop", unit(uuid))
+        # What set-property has left
+        _systemctl("revert", unit(uuid))
+        file.unlink()
+        yield f"{unit(uuid)} is stopped"

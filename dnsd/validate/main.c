@@ -17,9 +17,11 @@
 #include <unistd.h>
 
 #include "base/args.h"
+#include "base/clock.h"
 #include "base/listener.h"
 #include "base/log.h"
 #include "base/systemd.h"
+#include "base/units.h"
 #include "dnsd/server/host/sandbox.h"
 #include "dnsd/validate/service.h"
 #include "net/dns/unbound/fixes.h"
@@ -131,6 +133,8 @@ static int read_words(void)
 
 static bool may_ask(const Daemon *d, int fd)
 {
+    static const BaseLogRate rate = { 60 * SECOND, 10 };
+    static BaseLogLimit refused;
     struct ucred peer;
     socklen_t len = sizeof(peer);
 
@@ -140,8 +144,10 @@ static bool may_ask(const Daemon *d, int fd)
     if (!peer.uid || peer.uid == geteuid() || peer.uid == d->allowed) {
         return true;
     }
-    base_log(LOG_WARNING, "a client of user %u is refused; --allow says who "
-             "may ask", peer.uid);
+    if (base_log_may(&refused, &rate, base_clock(CLOCK_MONOTONIC))) {
+        base_log(LOG_WARNING, "a client of user %u is refused; --allow says "
+                 "who may ask", peer.uid);
+    }
     return false;
 }
 

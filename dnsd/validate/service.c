@@ -26,6 +26,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/octets.h"
 #include "base/units.h"
@@ -81,6 +82,7 @@ struct ValidateService {
     DnscValidator *validator;
     VmmnetDnsCounters counters; /* required by the validator */
     DnscTimer look;
+    BaseLogLimit wrong;
     Client *clients;
     size_t client_count;
     Ask *asks;
@@ -370,6 +372,16 @@ static int take_first(Client *client)
     return ret ? ret : 1;
 }
 
+static void tell_wrong(ValidateService *s, int ret)
+{
+    static const BaseLogRate rate = { 60 * SECOND, 10 };
+
+    if (base_log_may(&s->wrong, &rate, base_clock(CLOCK_MONOTONIC))) {
+        base_log(LOG_WARNING, "a client is hung up on: %s", ret == -ENOMEM
+                 ? "out of memory" : "what it has sent is no query");
+    }
+}
+
 static void on_client(DnscSource *source, uint32_t events)
 {
     Client *client = (Client *)((char *)source - offsetof(Client, socket));
@@ -396,8 +408,7 @@ static void on_client(DnscSource *source, uint32_t events)
         continue;
     }
     if (ret) {
-        base_log(LOG_WARNING, "a client is hung up on: %s", ret == -ENOMEM
-                 ? "out of memory" : "what it has sent is no query");
+        tell_wrong(client->service, ret);
         hang_up(client);
         return;
     }

@@ -382,6 +382,29 @@ static void test_silent(void)
     fx_free(fx);
 }
 
+/* One that hangs up on whom it does not know: that is told once. */
+static void test_refused(void)
+{
+    Fx *fx = fx_new(false);
+
+    for (int i = 0; i < 4; i++) {
+        struct pollfd come = { .fd = fx->listener.fd, .events = POLLIN };
+
+        while (!poll(&come, 1, 0)) {
+            turn(fx);
+        }
+        meet(fx);
+        close(fx->peer);
+        fx->peer = -1;
+        /* Until the hang-up was noticed */
+        ask(fx, "a.example");
+        wait_results(fx, i + 1);
+    }
+    g_assert_cmpstr(fx->news->str, ==, "it has hung up;");
+    g_assert_cmpuint(dns_checker_outages(fx->checker), ==, 1);
+    fx_free(fx);
+}
+
 static void test_paths(void)
 {
     g_autofree char *longest = g_strnfill(107, 'x');
@@ -406,6 +429,7 @@ int main(int argc, char **argv)
     g_test_add_func("/dns/checker/pipelined", test_pipelined);
     g_test_add_func("/dns/checker/full", test_full);
     g_test_add_func("/dns/checker/silent", test_silent);
+    g_test_add_func("/dns/checker/refused", test_refused);
     g_test_add_func("/dns/checker/paths", test_paths);
     ret = g_test_run();
     rmdir(folder);

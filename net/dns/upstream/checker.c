@@ -20,6 +20,10 @@
  * So does a reply that does not come: the process itself gives up after less
  * time than this.  While it is away all checks fail at once, and it is looked
  * for with growing pauses, which begin anew when it has given a right reply.
+ *
+ * It may be met and hang up at once: this user may not ask it, or it is not what
+ * it seems.  So that it is back is told when it has given a right reply, or has
+ * stayed for a second; until then nothing is told again.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -38,12 +42,14 @@
 #define CHECK_TIME  (10 * (int64_t)US_PER_S)    /* the process takes 8 s */
 #define PAUSE_LEAST (US_PER_S / 10)
 #define PAUSE_MOST  (5 * (int64_t)US_PER_S)
+#define STAYED      ((int64_t)US_PER_S)
 #define AT_ONCE     32              /* replies in a turn of the loop */
 #define TIMERS      3
 
 typedef enum State {
     CHECKER_NEW,                /* not looked for yet */
     CHECKER_AWAY,
+    CHECKER_MET,                /* connected, and may be there */
     CHECKER_THERE,
 } State;
 
@@ -69,6 +75,7 @@ struct DnsChecker {
     DnsCheckerNewsFn *news;
     void *opaque;
     State state;
+    bool is_missed;             /* that it is away was told */
     uint64_t outages;
     int64_t pause;              /* before it is looked for again */
     unsigned reserved;          /* timers */
@@ -179,18 +186,24 @@ static void tell_ended(DnscTimer *timer)
 /* The only place that sets the state; @why: if it is CHECKER_AWAY */
 static void set_state(DnsChecker *c, State state, const char *why)
 {
-    State before = c->state;
+    bool is_missed = state == CHECKER_AWAY ||
+                     (c->is_missed && state != CHECKER_THERE);
 
     c->state = state;
     if (state == CHECKER_AWAY) {
-        c->outages += before != CHECKER_AWAY;
         dnsc_timer_set(c->loop, &c->retry, dnsc_now() + c->pause);
         c->pause = 2 * c->pause > PAUSE_MOST ? PAUSE_MOST : 2 * c->pause;
+    } else if (state == CHECKER_MET) {
+        dnsc_timer_set(c->loop, &c->retry, dnsc_now() + STAYED);
+    } else {
+        dnsc_timer_clear(c->loop, &c->retry);
     }
-    /* That it is there at first is not worth a line. */
-    if (state != before && c->news &&
-        (state == CHECKER_AWAY || before == CHECKER_AWAY)) {
-        c->news(c->opaque, why);
+    if (is_missed != c->is_missed) {
+        c->is_missed = is_missed;
+        c->outages += is_missed;
+        if (c->news) {
+            c->news(c->opaque, why);
+        }
     }
 }
 
@@ -288,6 +301,7 @@ static bool take_reply(DnsChecker *c, uint8_t *msg, size_t len)
     c->pause = PAUSE_LEAST;
     take_out(&c->all, check);
     set_late(c);
+    set_state(c, CHECKER_THERE, NULL);
     finish(check, result);
     return true;
 }
@@ -358,14 +372,13 @@ static void look_for(DnsChecker *c)
     int fd = connect_to(c->path), ret;
     char why[128];
 
-    dnsc_timer_clear(c->loop, &c->retry);
     ret = fd < 0 ? fd : 0;
     if (!ret) {
         c->socket.fd = fd;
         ret = dnsc_loop_watch(c->loop, &c->socket, EPOLLIN);
     }
     if (!ret) {
-        set_state(c, CHECKER_THERE, NULL);
+        set_state(c, CHECKER_MET, NULL);
         return;
     }
     snprintf(why, sizeof(why), "%.90s", strerror(-ret));
@@ -374,7 +387,14 @@ static void look_for(DnsChecker *c)
 
 static void look_again(DnscTimer *timer)
 {
-    look_for((DnsChecker *)((char *)timer - offsetof(DnsChecker, retry)));
+    DnsChecker *c = (DnsChecker *)((char *)timer -
+                                   offsetof(DnsChecker, retry));
+
+    if (c->state == CHECKER_MET) {
+        set_state(c, CHECKER_THERE, NULL);
+    } else {
+        look_for(c);
+    }
 }
 
 static void is_late(DnscTimer *timer)
@@ -405,7 +425,7 @@ DnsCheck *dns_check(DnsChecker *c, const DnscQuery *query, DnsCheckedFn *done,
     c->slot[check->id % DNS_CHECKS_MAX] = check;
     append(&c->all, check);
     c->unsent = c->unsent ? c->unsent : check;
-    if (c->state == CHECKER_THERE) {
+    if (c->state != CHECKER_AWAY) {
         set_late(c);
         send_some(c);
     } else {

@@ -12,6 +12,7 @@
  *   main.c       life of the module and of the device
  *   family.c     takes PF_INET and PF_INET6 over
  *   proc.c       /proc/net/vmrpc
+ *   refused.c    /proc/net/vmrpc_refused
  *   ops/         the operations of sockets: TCP in stream.c; UDP and ping in
  *                dgram.c
  *   option/      setsockopt() and getsockopt(), groups
@@ -35,6 +36,7 @@
 #include "native/native.h"
 #include "native/netdev.h"
 #include "proc.h"
+#include "refused.h"
 #include "sock/ready.h"
 #include "transport/device.h"
 #include "transport/pages.h"
@@ -88,6 +90,7 @@ static int probe(struct virtio_device *vdev)
 	dev_info(&vdev->dev, "IPv4 sockets run on the host as %pI4/%u\n",
 		 &dev->guest4, dev->guest4_prefix);
 	vmrpc_inet6_add(dev);
+	vmrpc_refused_add(dev);
 	goto out;
 
 out_proc:
@@ -108,6 +111,7 @@ static void remove(struct virtio_device *vdev)
 	struct vmrpc_device *dev = vdev->priv;
 
 	mutex_lock(&the_device_lock);
+	vmrpc_refused_remove();
 	vmrpc_inet6_remove();
 	vmrpc_proc_remove();
 	/*

@@ -113,6 +113,11 @@
  * ancillary data of the level IPPROTO_IPV6 exist for these sockets alone.  A
  * peer that comes by itself is shown with its IPv6 address.
  *
+ * Refusals.  The host keeps the last VMRPC_REFUSALS refusals of its policy and
+ * limits, each with a number, until the device is reset or the VM migrates.
+ * REFUSED returns the first one from a number on; ENOENT: there is none.  A
+ * host that does not keep them answers EOPNOTSUPP, as to any unknown request.
+ *
  * Byte order is little-endian, except for addresses and ports, which are in
  * network byte order as in struct sockaddr_in.
  */
@@ -188,6 +193,7 @@ enum vmrpc_op {
     VMRPC_NOOP        = 15,     /* reports readiness, applies flags */
     VMRPC_MAP         = 16,     /* u.map, data: the pages of the buffer */
     VMRPC_UNMAP       = 17,     /* u.map */
+    VMRPC_REFUSED     = 18,     /* u.refused -> data: struct vmrpc_refusal */
 };
 
 #define VMRPC_AF_UNSPEC         0
@@ -261,6 +267,9 @@ struct vmrpc_req {
         struct {
             __le32 buffer;      /* < VMRPC_BUFFERS_MAX */
         } map;
+        struct {
+            __le64 from;        /* number */
+        } refused;
         __le32 raw[4];          /* unused parts are 0 */
     } u;
 };
@@ -308,7 +317,23 @@ struct vmrpc_moment {
     __le64 now;                 /* both < 2^63, or 0 */
 };
 
+#define VMRPC_REFUSALS          64      /* that the host keeps */
+
+/* See "Refusals".  Texts end with NUL, and are cut if they are longer. */
+struct vmrpc_refusal {
+    __le64 number;              /* 1 and up */
+    __le64 ago_ms;
+    __u8   addr[16];            /* of IPv4 ::ffff:a.b.c.d; zero: unknown */
+    __be16 port;                /* 0: unknown */
+    __u8   protocol;            /* IPPROTO_*; 0: unknown */
+    __u8   reserved;
+    __le32 error;               /* errno that the call got */
+    char   reason[32];
+    char   name[256];           /* that the guest asked for or said */
+};
+
 /* The errno values with a meaning in this format */
+#define VMRPC_ENOENT            2
 #define VMRPC_EAGAIN            11
 #define VMRPC_EINPROGRESS       115
 #define VMRPC_ESTALE            116

@@ -528,6 +528,20 @@ static void remap(World *w, Input *in)
          sizeof(struct vmrpc_resp) + (map && writable ? len : 0), how >> 4);
 }
 
+/* Reads a refusal, with room for it or without. */
+static void read_refusal(World *w, Input *in)
+{
+    uint8_t how = take(in);
+    struct vmrpc_req req = {
+        .op = GUINT16_TO_LE(VMRPC_REFUSED),
+        .sock = GUINT32_TO_LE(UINT32_MAX),
+        .u.refused.from = how & 1 ? UINT64_MAX : GUINT64_TO_LE(how),
+    };
+
+    call(w, (uint8_t *)&req, sizeof(req), sizeof(struct vmrpc_resp) +
+         (how & 2 ? sizeof(struct vmrpc_refusal) : how), how >> 4);
+}
+
 /* Changes limits, as a reloaded policy file would. */
 static void change_limits(World *w, Input *in)
 {
@@ -546,11 +560,35 @@ static void change_limits(World *w, Input *in)
     g_assert_true(limits.buffers || !w->srv->reach.limits.buffers);
 }
 
+/* Whatever a guest does, the log has lines: no octet can end one. */
+static void read_log(void)
+{
+    const char *text;
+    size_t len = vmrpc_audit_peek(config.audit, 0, &text);
+
+    for (size_t i = 0; i < len; i++) {
+        g_assert_true((text[i] >= ' ' && text[i] <= '~') || text[i] == '\n');
+    }
+    vmrpc_audit_consume(config.audit, len);
+}
+
+/* The log's outlet gets stuck, or takes lines. */
+static void use_log(World *w, uint8_t how)
+{
+    if (how & 4) {
+        read_log();
+    }
+    if (vmrpc_audit_set_stuck(config.audit, how & 1)) {
+        vmrpc_server_audit_has_room(w->srv);
+        process(w);
+    }
+}
+
 static void other(World *w, Input *in)
 {
     uint8_t what = take(in);
 
-    switch (what % 9) {
+    switch (what % 11) {
     case 0:
     case 1:
         process(w);
@@ -578,13 +616,20 @@ static void other(World *w, Input *in)
         break;
     case 8:
         vmrpc_server_end_refused(w->srv);
+        break;
+    case 9:
+        read_refusal(w, in);
+        break;
+    case 10:
+        use_log(w, take(in));
     }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    const VmrpcAuditConfig audit = { .full = VMRPC_AUDIT_WAIT, .sockets = 16 };
     Input in = { data, size };
-    World w = { .srv = make_server(),
+    World w = { .srv = (config.audit = vmrpc_audit_new(&audit), make_server()),
                 .memory = g_ptr_array_new_with_free_func(g_free) };
     VmrpcAddrMapStats stats;
 
@@ -618,6 +663,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     vmrpc_addrmap_stats(vmrpc_server_addrmap(w.srv), &stats);
     g_assert_cmpuint(stats.in_use, ==, 0);
     vmrpc_server_free(w.srv);
+    read_log();
+    vmrpc_audit_free(config.audit);
     g_ptr_array_free(w.memory, TRUE);
     return 0;
 }

@@ -21,7 +21,7 @@ static void test_bad_requests(void)
 {
     Vm vm = vm_start("max-sockets=8", 0);
     g_autofree uint8_t *big = g_malloc0(VMRPC_DATA_MAX + 1);
-    static const uint16_t ops[] = { 0, VMRPC_UNMAP + 1, 100, 0xffff };
+    static const uint16_t ops[] = { 0, VMRPC_REFUSED + 1, 100, 0xffff };
     VmrpcReply r;
 
     for (unsigned i = 0; i < ARRAY_SIZE(ops); i++) {

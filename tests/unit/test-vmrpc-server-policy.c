@@ -1000,6 +1000,69 @@ static void test_reload_hits(void)
     file_clear(&f);
 }
 
+/* --- what the guest may read ---------------------------------------------- */
+
+static FxReply refusal(Fx *fx, uint64_t from, struct vmrpc_refusal *r)
+{
+    struct vmrpc_req req = fx_req(fx, VMRPC_REFUSED, 0);
+
+    req.sock = GUINT32_TO_LE(UINT32_MAX);
+    req.u.refused.from = GUINT64_TO_LE(from);
+    return fx_call(fx, &req, NULL, 0, r, sizeof(*r));
+}
+
+/* The reason of the last 64 refusals, the first one from a number on. */
+static void test_refusals(void)
+{
+    Fx *fx = fx_with("deny 2001:db8:9::/48\n", false);
+    struct in_addr denied = fx_map(fx, "2001:db8:9::1");
+    struct vmrpc_req req = fx_req(fx, VMRPC_REFUSED, 0);
+    struct vmrpc_refusal r;
+    char addr[16];
+    FxReply reply;
+
+    g_assert_cmpint(refusal(fx, 0, &r).error, ==, ENOENT);
+    asked(fx, "evil.test", "2001:db8:9::1");
+    g_assert_cmpint(try4(fx, denied, SOCK_STREAM, 80), ==, EACCES);
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    g_assert_cmpint(fx_sendto(fx, 0, fx_map(fx, "::1"), 53, "x", 1).error, ==,
+                    ENETUNREACH);
+    reply = refusal(fx, 0, &r);
+    fx_ok(reply);
+    g_assert_cmpint(reply.ret, ==, sizeof(struct vmrpc_resp) + sizeof(r));
+    inet_pton(AF_INET6, "2001:db8:9::1", addr);
+    g_assert_cmpmem(r.addr, 16, addr, 16);
+    g_assert_cmpuint(r.number, ==, GUINT64_TO_LE(1));
+    g_assert_cmpuint(GUINT64_FROM_LE(r.ago_ms), <, FX_WAIT_MS);
+    g_assert_cmpuint(ntohs(r.port), ==, 80);
+    g_assert_cmpuint(r.protocol, ==, IPPROTO_TCP);
+    g_assert_cmpuint(GUINT32_FROM_LE(r.error), ==, EACCES);
+    g_assert_cmpstr(r.reason, ==, "deny-rule");
+    g_assert_cmpstr(r.name, ==, "evil.test");
+    fx_ok(refusal(fx, 2, &r));
+    g_assert_cmpuint(r.protocol, ==, IPPROTO_UDP);
+    g_assert_cmpstr(r.reason, ==, "loopback");
+    g_assert_cmpstr(r.name, ==, "");
+    g_assert_cmpint(refusal(fx, 3, &r).error, ==, ENOENT);
+    g_assert_cmpint(refusal(fx, UINT64_MAX, &r).error, ==, ENOENT);
+
+    for (unsigned i = 0; i < 100; i++) {
+        fx_sendto(fx, 0, denied, 1 + i, "x", 1);
+    }
+    fx_ok(refusal(fx, 0, &r));
+    g_assert_cmpuint(r.number, ==, GUINT64_TO_LE(102 - 64 + 1));
+    fx_ok(refusal(fx, 102, &r));
+    g_assert_cmpuint(ntohs(r.port), ==, 100);
+    /* no room */
+    req.sock = GUINT32_TO_LE(UINT32_MAX);
+    g_assert_cmpint(fx_call(fx, &req, NULL, 0, &r, sizeof(r) - 1).error, ==,
+                    EINVAL);
+    /* Another kernel of the guest has met none of them. */
+    vmrpc_server_reset(fx->srv);
+    g_assert_cmpint(refusal(fx, 0, &r).error, ==, ENOENT);
+    fx_free(fx);
+}
+
 int main(int argc, char **argv)
 {
     fx_init();
@@ -1009,6 +1072,7 @@ int main(int argc, char **argv)
         return 0;
     }
     g_test_add_func("/vmrpc/server/policy/allow-by-name", test_allow_by_name);
+    g_test_add_func("/vmrpc/server/policy/refusals", test_refusals);
     g_test_add_func("/vmrpc/server/policy/deny-by-name", test_deny_by_name);
     g_test_add_func("/vmrpc/server/policy/name-in-trace", test_name_in_trace);
     g_test_add_func("/vmrpc/server/policy/rebinding", test_rebinding);

@@ -710,7 +710,7 @@ static void test_malformed(void)
     for (unsigned op = 0; op < 0x10000; op += op < 20 ? 1 : 4099) {
         FxReply r;
 
-        if (op >= VMRPC_SOCKET && op <= VMRPC_UNMAP) {
+        if (op >= VMRPC_SOCKET && op <= VMRPC_REFUSED) {
             continue;
         }
         r = fx_op(fx, op, 0, 0, 0);

@@ -23,7 +23,8 @@
 	vmrpc_op(SENDMSG) vmrpc_op(RECVMSG) vmrpc_op(SHUTDOWN)		\
 	vmrpc_op(GETSOCKNAME) vmrpc_op(GETPEERNAME)			\
 	vmrpc_op(GETSOCKOPT) vmrpc_op(SETSOCKOPT) vmrpc_op(IOCTL)	\
-	vmrpc_op(NOOP) vmrpc_op(MAP) vmrpc_op_end(UNMAP)
+	vmrpc_op(NOOP) vmrpc_op(MAP) vmrpc_op(UNMAP)	\
+	vmrpc_op_end(REFUSED)
 
 /* Programs that read the records find the numbers in the event's format. */
 #undef vmrpc_op

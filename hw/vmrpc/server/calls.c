@@ -34,6 +34,7 @@
 #include "hw/vmrpc/server/parked.h"
 #include "hw/vmrpc/server/race.h"
 #include "hw/vmrpc/server/ready.h"
+#include "hw/vmrpc/server/refusals.h"
 #include "hw/vmrpc/server/resolver.h"
 #include "hw/vmrpc/server/resolver-queue.h"
 #include "hw/vmrpc/server/table.h"
@@ -434,6 +435,8 @@ int vmrpc_call_execute(VmrpcServer *srv, VmrpcCall *call)
         return call_map(srv, call);
     case VMRPC_UNMAP:
         return call_unmap(srv, call);
+    case VMRPC_REFUSED:
+        return vmrpc_call_refused(srv, call);
     }
     if (call->op >= G_N_ELEMENTS(call_table) || !call_table[call->op]) {
         srv->counters.requests_malformed++;

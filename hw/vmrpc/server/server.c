@@ -33,7 +33,8 @@
  *   policy-file, zone-files      files that are read again when they change
  *   resolver, nat64              the DNS proxy; the NAT64 prefix
  *   race, arriving               Happy Eyeballs; sockets after a migration
- *   parked, evidence             what waits for the audit log; its lines
+ *   parked, evidence, refusals   what waits for the audit log; its lines; the
+ *                                latest refusals, for the guest
  *   bind                         port, options and peer of a socket
  *   ready                        readiness and events
  *   gateway, groups              FTP and SIP; multicast
@@ -74,6 +75,7 @@
 #include "hw/vmrpc/server/proxied.h"
 #include "hw/vmrpc/server/race.h"
 #include "hw/vmrpc/server/ready.h"
+#include "hw/vmrpc/server/refusals.h"
 #include "hw/vmrpc/server/resolver.h"
 #include "hw/vmrpc/server/table.h"
 #include "hw/vmrpc/server/throttle.h"
@@ -623,6 +625,7 @@ static VMRPC_LOCKED void reach_refused(void *opaque,
 {
     VmrpcServer *srv = opaque;
 
+    vmrpc_refusals_note(srv, refusal, refusal->dest ? srv->judged : NULL);
     vmrpc_evidence_refused(srv, refusal);
     if (srv->tracer.refused) {
         srv->tracer.refused(srv->tracer.opaque, refusal);
@@ -662,6 +665,7 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
         .refused = reach_refused, .pool = reach_pool, .opaque = srv,
     };
     g_queue_init(&srv->parked);
+    srv->refusals = g_new0(struct vmrpc_refusal, VMRPC_REFUSALS);
     srv->audit_peers = config->audit ? g_new0(uint64_t, VMRPC_AUDIT_PEERS)
                                      : NULL;
     srv->has_lowat = vmrpc_ready_host_has_lowat();
@@ -700,6 +704,7 @@ err:
 void vmrpc_server_reset(VmrpcServer *srv)
 {
     vmrpc_sole_user(srv);
+    vmrpc_refusals_clear(srv);
     if (srv->mapped) {
         vmrpc_mapped_clear(srv->mapped);
     }
@@ -753,6 +758,7 @@ void vmrpc_server_free(VmrpcServer *srv)
     }
     g_sequence_free(srv->races);
     g_free(srv->audit_peers);
+    g_free(srv->refusals);
     free(srv->socks);
     pthread_mutex_destroy(&srv->lock.mutex);
     g_free(srv);

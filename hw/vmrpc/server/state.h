@@ -351,6 +351,10 @@ struct VmrpcServer {
     const VmrpcSock *judged VMRPC_GUARDED;      /* NULL: unknown */
     uint64_t *audit_peers VMRPC_GUARDED;
 
+    /* refusals.c */
+    struct vmrpc_refusal *refusals;     /* by number, VMRPC_REFUSALS */
+    uint64_t refusal_num VMRPC_GUARDED; /* of the latest */
+
     /* parked.c */
     GQueue parked VMRPC_GUARDED;        /* of VmrpcSock */
     bool unparks VMRPC_GUARDED;         /* they may go on */

@@ -253,10 +253,31 @@ static void test_again(void)
     check_hello(initial, (QuicPacket) { .id = OTHER, .token_len = 20 }, spec,
                 NAME);
     check_part(initial, (QuicPacket) { .id = ID }, message, 0, 20, "more");
+    g_assert_cmpuint(vmrpc_initial_connections(initial), ==, 3);
+    g_assert_cmpuint(vmrpc_initial_size(initial), >, 16384);
     /* The connection before goes on. */
     check(initial, ours, "done");
     check_part(initial, (QuicPacket) { .id = ID, .number = 1 }, message, 20,
                message->len - 20, "b.test");
+    vmrpc_initial_free(initial);
+}
+
+/* Two connections in one datagram: the hello of one does not speak for both. */
+static void test_two_in_one(void)
+{
+    const HelloSpec spec = { .name = NAME }, evil = { .name = "b.test" };
+    g_autoptr(GByteArray) message = hello_message(&spec);
+    g_autoptr(GByteArray) hidden = hello_message(&evil);
+    g_autoptr(GByteArray) datagram = g_byte_array_new();
+    g_autoptr(GByteArray) part = g_byte_array_new();
+    g_autoptr(GByteArray) whole = g_byte_array_new();
+    VmrpcInitial *initial = vmrpc_initial_new();
+
+    quic_add_crypto(part, 0, hidden->data, hidden->len / 2);
+    quic_add_crypto(whole, 0, message->data, message->len);
+    quic_add_initial(datagram, &(QuicPacket) { .id = OTHER, .pad = 1 }, part);
+    quic_add_initial(datagram, &(QuicPacket) { .id = ID }, whole);
+    check(initial, datagram, "refused: malformed");
     vmrpc_initial_free(initial);
 }
 
@@ -371,8 +392,9 @@ static void test_cost(void)
         check(initial, datagram, NAME);
         vmrpc_initial_free(initial);
     }
+    start = clock() - start;
     g_test_message("%.1f us of the processor an Initial",
-                   (double)(clock() - start) / ROUNDS * 1e6 / CLOCKS_PER_SEC);
+                   1e6 * start / CLOCKS_PER_SEC / ROUNDS);
 }
 
 int main(int argc, char **argv)
@@ -386,6 +408,7 @@ int main(int argc, char **argv)
     g_test_add_func("/initial/coalesced", test_coalesced);
     g_test_add_func("/initial/second-hello", test_second_hello);
     g_test_add_func("/initial/again", test_again);
+    g_test_add_func("/initial/two-in-one", test_two_in_one);
     g_test_add_func("/initial/changed", test_changed);
     g_test_add_func("/initial/bounds", test_bounds);
     g_test_add_func("/initial/damaged", test_damaged);

@@ -473,6 +473,7 @@ static void test_says(void)
                                        "allow *.test tcp 443 tls\n"
                                        "allow any.test tcp tls\n"
                                        "allow web.example tcp 80 http\n"
+                                       "allow quic.example udp 443 tls\n"
                                        "ech refuse\n");
     static const struct {
         const char *name;
@@ -487,6 +488,8 @@ static void test_says(void)
         { "any.test", 5000, IPPROTO_TCP, 3, VMRPC_SAYS_TLS },
         { "web.example", 80, IPPROTO_TCP, 4, VMRPC_SAYS_HTTP },
         { "web.example", 443, IPPROTO_TCP, 0, VMRPC_SAYS_ANYTHING },
+        { "quic.example", 443, IPPROTO_UDP, 5, VMRPC_SAYS_TLS },
+        { "quic.example", 443, IPPROTO_TCP, 0, VMRPC_SAYS_ANYTHING },
         { "any.test", 443, IPPROTO_UDP, 0, VMRPC_SAYS_ANYTHING },
         { "www.example", 443, IPPROTO_TCP, 0, VMRPC_SAYS_ANYTHING },
     };
@@ -746,10 +749,11 @@ static void test_errors(void)
         { "allow 192.0.2.0/24 tcp tls", "*'tls' needs a name*" },
         { "deny a.b tcp 443 tls", "*'tls' is for 'allow'*" },
         { "watch a.b tcp 443 tls", "*'tls' is for 'allow'*" },
-        { "allow a.b tls", "*'tls' needs 'tcp', as in 'allow a.b tcp 443 "
-          "tls'" },
-        { "allow a.b 443 tls", "*'tls' needs 'tcp'*" },
-        { "allow a.b udp 443 tls", "*'tls' needs 'tcp'*" },
+        { "allow a.b tls", "*'tls' needs 'tcp' or 'udp', as in 'allow a.b tcp "
+          "443 tls'" },
+        { "allow a.b 443 tls", "*'tls' needs 'tcp' or 'udp'*" },
+        { "allow a.b udp 80 http", "*'http' needs 'tcp', as in 'allow a.b tcp "
+          "80 http'" },
         { "allow a.b tcp 443 tsl", "*'tsl' is too much*" },
         { "allow a.b tcp tsl", "*'tsl' is not a port*'tls' or 'http'" },
         { "allow ::/0 tcp 80 http", "f.conf:1: 'http' needs a name, as in "

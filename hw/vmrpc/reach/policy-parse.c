@@ -233,9 +233,12 @@ static bool check_says(char **words, const char *word,
     if (!rule->allow || rule->watch) {
         return policy_fail(errp, "'%s' is for 'allow'", word);
     }
-    if (rule->proto != IPPROTO_TCP) {
-        return policy_fail(errp, "'%s' needs 'tcp', as in '%s %s tcp %u "
-                           "%s'", word, words[0], words[1], port, word);
+    if (rule->proto != IPPROTO_TCP &&
+        (rule->proto != IPPROTO_UDP || rule->says != VMRPC_SAYS_TLS)) {
+        return policy_fail(errp, "'%s' needs %s, as in '%s %s tcp %u %s'",
+                           word, rule->says == VMRPC_SAYS_TLS
+                           ? "'tcp' or 'udp'" : "'tcp'", words[0], words[1],
+                           port, word);
     }
     return true;
 }

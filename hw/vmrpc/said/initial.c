@@ -83,6 +83,7 @@ typedef struct Connection {
 struct VmrpcInitial {
     VmrpcSaidReason reason;
     bool greeted;               /* any connection had a whole hello */
+    unsigned connections;
     Connection now;
 };
 
@@ -113,6 +114,17 @@ void vmrpc_initial_free(VmrpcInitial *initial)
         end(&initial->now);
         g_free(initial);
     }
+}
+
+unsigned vmrpc_initial_connections(const VmrpcInitial *initial)
+{
+    return initial->connections;
+}
+
+size_t vmrpc_initial_size(const VmrpcInitial *initial)
+{
+    return sizeof(*initial) + initial->now.done +
+           (initial->now.stream ? sizeof(Stream) : 0);
 }
 
 VmrpcSaidReason vmrpc_initial_reason(const VmrpcInitial *initial)
@@ -464,11 +476,13 @@ static VmrpcSaidReason read_frames(Connection *c, Reader r)
 
 /*
  * Opens an Initial with the keys at hand, or with those of its id, by which a
- * connection begins.
+ * connection begins: only with the first Initial of a datagram.
  */
-static VmrpcSaidReason read_initial(Connection *c, const uint8_t *packet,
-                                    const Header *h)
+static VmrpcSaidReason read_initial(VmrpcInitial *initial,
+                                    const uint8_t *packet, const Header *h,
+                                    bool is_first)
 {
+    Connection *c = &initial->now;
     g_autofree uint8_t *plain = g_malloc(h->len);
     g_autofree uint8_t *other = NULL;
     size_t len = open_packet(&c->keys, packet, h, plain), other_len;
@@ -479,10 +493,11 @@ static VmrpcSaidReason read_initial(Connection *c, const uint8_t *packet,
         memcmp(own.key, c->keys.key, sizeof(own.key)) != 0) {
         other = g_malloc(h->len);
         other_len = open_packet(&own, packet, h, other);
-        if (!len == !other_len) {
+        if (!len == !other_len || (other_len && !is_first)) {
             return VMRPC_SAID_MALFORMED;        /* neither, or both */
         }
         if (other_len) {
+            initial->connections++;
             end(c);
             *c = (Connection) { .keys = own };
             return read_frames(c, (Reader) { other, other_len });
@@ -508,7 +523,7 @@ static VmrpcSaidReason read_datagram(VmrpcInitial *initial,
         if (!h.is_initial) {
             continue;
         }
-        reason = read_initial(&initial->now, datagram, &h);
+        reason = read_initial(initial, datagram, &h, !*num);
         if (reason != VMRPC_SAID_OK) {
             return reason;
         }

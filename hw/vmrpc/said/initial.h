@@ -44,6 +44,17 @@ VmrpcSaidStep vmrpc_initial_look(VmrpcInitial *initial,
 VmrpcSaidReason vmrpc_initial_reason(const VmrpcInitial *initial);
 
 /**
+ * vmrpc_initial_connections: how many connections have begun
+ *
+ * If a datagram begins one, what was kept of the one before must not leave: its
+ * hello is not whole.
+ */
+unsigned vmrpc_initial_connections(const VmrpcInitial *initial);
+
+/** vmrpc_initial_size: octets of memory */
+size_t vmrpc_initial_size(const VmrpcInitial *initial);
+
+/**
  * vmrpc_initial_is_long: must this datagram be looked at once a hello was
  * agreed to?  Others are encrypted with keys of the connection.
  * @octet: its first one

@@ -122,6 +122,7 @@ static VMRPC_LOCKED int connect_again(VmrpcServer *srv, VmrpcSock *s,
     if (len < 0) {
         return len;
     }
+    s->says = pass.says;
     vmrpc_sock_take_terms(s, pass.terms);
     return connect(s->fd, (struct sockaddr *)&ss, len) < 0 ? -errno : 0;
 }

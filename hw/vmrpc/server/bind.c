@@ -15,6 +15,7 @@
 #include "hw/vmrpc/reach/judge.h"
 #include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/server/budget.h"
+#include "hw/vmrpc/server/first-datagrams.h"
 #include "hw/vmrpc/server/groups.h"
 #include "hw/vmrpc/server/hostsock.h"
 #include "hw/vmrpc/server/options.h"
@@ -262,6 +263,7 @@ int vmrpc_host_setsockopt(VmrpcServer *srv, VmrpcSock *s, int level, int name,
     if (ret == 0) {
         vmrpc_groups_setsockopt(srv, s, level, name, value, len);
         vmrpc_ready_option(s, level, name, value, len);
+        vmrpc_datagrams_option(s, level, name, value, len);
     }
     return ret;
 }
@@ -365,6 +367,7 @@ void vmrpc_nat64_moved(VmrpcServer *srv)
             srv->counters.connections_lost++;
         }
         if (len >= 0) {
+            s->says = pass.says;
             vmrpc_sock_take_terms(s, pass.terms);
         }
     }

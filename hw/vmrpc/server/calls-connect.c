@@ -14,6 +14,7 @@
 #include "hw/vmrpc/server/budget.h"
 #include "hw/vmrpc/server/evidence.h"
 #include "hw/vmrpc/server/first-bytes.h"
+#include "hw/vmrpc/server/first-datagrams.h"
 #include "hw/vmrpc/server/gateway.h"
 #include "hw/vmrpc/server/groups.h"
 #include "hw/vmrpc/server/hostsock.h"
@@ -317,7 +318,7 @@ static VMRPC_LOCKED int connect_host(VmrpcServer *srv, VmrpcSock *s,
 {
     int ret;
 
-    if (says != VMRPC_SAYS_ANYTHING || s->first) {
+    if (s->type == SOCK_STREAM && (says != VMRPC_SAYS_ANYTHING || s->first)) {
         return connect_watched(srv, s, ss, len, says);
     }
     if (s->type == SOCK_DGRAM) {
@@ -360,6 +361,11 @@ static VMRPC_LOCKED int connect_by(VmrpcServer *srv, VmrpcSock *s,
 
     /* A call of another thread could reach a peer that has other terms. */
     if (s->type == SOCK_STREAM && s->users && (pass->terms || s->terms)) {
+        return -EALREADY;
+    }
+    /* One that sends to the peer before could send to one that demands more. */
+    if (s->type == SOCK_DGRAM && s->users &&
+        pass->says != VMRPC_SAYS_ANYTHING) {
         return -EALREADY;
     }
     if (pass->terms && pass->terms->via) {
@@ -525,6 +531,9 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     }
     if (ret == 0 || ret == -EINPROGRESS) {
         remember_peer(srv, s, &peer, call);
+    }
+    if (ret == 0 && s->type == SOCK_DGRAM) {
+        vmrpc_datagrams_connected(srv, s, pass.says);
     }
     if (ret == -EINPROGRESS && call->wait_us && !s->race && !s->proxied) {
         /* Where the call waits, that tells. */

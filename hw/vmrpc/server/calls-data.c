@@ -18,6 +18,7 @@
 #include "hw/vmrpc/server/budget.h"
 #include "hw/vmrpc/server/evidence.h"
 #include "hw/vmrpc/server/first-bytes.h"
+#include "hw/vmrpc/server/first-datagrams.h"
 #include "hw/vmrpc/server/gateway.h"
 #include "hw/vmrpc/server/groups.h"
 #include "hw/vmrpc/server/hostsock.h"
@@ -117,13 +118,14 @@ static VMRPC_LOCKED int send_destination(VmrpcServer *srv, VmrpcSock *s,
                                          const VmrpcCall *call,
                                          struct msghdr *msg,
                                          struct sockaddr_storage *ss,
-                                         VmrpcTerms **terms)
+                                         VmrpcTerms **terms, VmrpcSays *says)
 {
     VmrpcPass pass VMRPC_UNINITIALIZED;
     struct sockaddr_in peer;
     int len;
 
     *terms = NULL;
+    *says = s->says;
     if (s->type == SOCK_STREAM) {
         *terms = vmrpc_terms_ref(s->terms);
         return 0;           /* streams ignore it, as TCP does */
@@ -145,6 +147,7 @@ static VMRPC_LOCKED int send_destination(VmrpcServer *srv, VmrpcSock *s,
         return len;
     }
     *terms = pass.terms;
+    *says = pass.says;
     vmrpc_call_put_flow(call, ss);
     msg->msg_name = ss;
     msg->msg_namelen = len;
@@ -248,10 +251,11 @@ static ssize_t sent(VmrpcServer *srv, const VmrpcSock *s,
 
 /* Sends to the destination in @msg. */
 static VMRPC_LOCKED ssize_t send_to(VmrpcServer *srv, VmrpcSock *s,
-                                    VmrpcCall *call, struct msghdr *msg)
+                                    VmrpcCall *call, struct msghdr *msg,
+                                    VmrpcSays says)
 {
-    uint8_t host_control[VMRPC_GROUPS_SOURCE + VMRPC_CMSG_HOST_MAX]
-        __attribute__((aligned(8)));
+    uint8_t host_control[VMRPC_GROUPS_SOURCE + VMRPC_CMSG_HOST_MAX +
+                         VMRPC_DATAGRAMS_CONTROL] __attribute__((aligned(8)));
     int flags = (call->arg[0] & SEND_FLAGS) | MSG_DONTWAIT | MSG_NOSIGNAL;
     g_autoptr(GByteArray) other = NULL;
     bool ping = is_translated_ping(srv, s);
@@ -262,7 +266,8 @@ static VMRPC_LOCKED ssize_t send_to(VmrpcServer *srv, VmrpcSock *s,
     if (n < 0) {
         return n;
     }
-    n = send_control(srv, s, call, msg, host_control, sizeof(host_control));
+    n = send_control(srv, s, call, msg, host_control,
+                     sizeof(host_control) - VMRPC_DATAGRAMS_CONTROL);
     if (n < 0) {
         return n;
     }
@@ -271,6 +276,15 @@ static VMRPC_LOCKED ssize_t send_to(VmrpcServer *srv, VmrpcSock *s,
     }
     if (s->alg) {
         return sent(srv, s, msg, vmrpc_gateway_send(s, call, flags));
+    }
+    if (says != VMRPC_SAYS_ANYTHING && s->type == SOCK_DGRAM) {
+        n = vmrpc_datagrams_send(srv, s, call, msg, host_control, flags);
+        if (n) {
+            return n;
+        }
+        vmrpc_sock_enter(srv, s);
+        n = sendmsg(s->fd, msg, flags) < 0 ? -errno : (ssize_t)call->out_len;
+        return vmrpc_sock_leave(srv, s) ? sent(srv, s, msg, n) : n;
     }
     other = s->proto == IPPROTO_UDP ? vmrpc_gateway_datagram_out(srv, s,
                                         dest_port(msg, s), call) : NULL;
@@ -301,9 +315,10 @@ static VMRPC_LOCKED ssize_t send_host(VmrpcServer *srv, VmrpcSock *s,
     struct sockaddr_storage ss;
     VmrpcTerms *terms;
     uint64_t taken = 0;
+    VmrpcSays says;
     ssize_t n;
 
-    n = send_destination(srv, s, call, &msg, &ss, &terms);
+    n = send_destination(srv, s, call, &msg, &ss, &terms, &says);
     if (n == 0 && terms) {
         n = vmrpc_budget_send(srv, terms, s, call, msg.msg_name, &taken);
     }
@@ -311,7 +326,7 @@ static VMRPC_LOCKED ssize_t send_host(VmrpcServer *srv, VmrpcSock *s,
         n = vmrpc_evidence_send(srv, s, msg.msg_name);
     }
     if (n == 0) {
-        n = send_to(srv, s, call, &msg);
+        n = send_to(srv, s, call, &msg, says);
     }
     if (terms) {
         vmrpc_budget_sent(terms, taken, n);

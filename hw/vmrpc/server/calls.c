@@ -27,6 +27,7 @@
 #include "hw/vmrpc/server/calls-data.h"
 #include "hw/vmrpc/server/evidence.h"
 #include "hw/vmrpc/server/first-bytes.h"
+#include "hw/vmrpc/server/first-datagrams.h"
 #include "hw/vmrpc/server/gateway.h"
 #include "hw/vmrpc/server/groups.h"
 #include "hw/vmrpc/server/hostsock.h"
@@ -122,6 +123,7 @@ int vmrpc_sock_close(VmrpcServer *srv, VmrpcSock *s)
     vmrpc_watch_forget(srv, s);
     vmrpc_gateway_detach(s);
     vmrpc_first_detach(srv, s);
+    vmrpc_datagrams_detach(srv, s);
     if (s->ops->detach) {
         s->ops->detach(srv, s);
     }

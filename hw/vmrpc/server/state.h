@@ -179,6 +179,12 @@ struct VmrpcSock {
     VmrpcBuffers buffers;       /* budget.c */
     VmrpcAlg *alg;              /* a gateway looks at the stream */
     VmrpcFirst *first;          /* first-bytes.c: what the guest says */
+
+    /* first-datagrams.c */
+    VmrpcSays says;             /* what its peer demands of datagrams */
+    GPtrArray *flows;           /* NULL: none */
+    bool corked;                /* UDP_CORK */
+    uint16_t segment;           /* UDP_SEGMENT */
     VmrpcTerms *terms;          /* of the rule that allowed peer4; or NULL */
 
     /* groups.c */
@@ -368,6 +374,7 @@ struct VmrpcServer {
     /* first-bytes.c */
     GQueue first_waits VMRPC_GUARDED;   /* of VmrpcSock, by when they began */
     size_t first_bytes VMRPC_GUARDED;   /* <= VMRPC_FIRST_BYTES_MAX */
+    size_t flow_bytes VMRPC_GUARDED;    /* first-datagrams.c */
 
     VmrpcAlgOps alg_ops;        /* gateway.c */
     VmrpcAlgCounters alg_counters VMRPC_GUARDED;

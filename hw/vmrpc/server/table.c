@@ -253,6 +253,7 @@ void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s)
     }
     s->peer4.s_addr = 0;
     s->peer_port = 0;
+    s->says = VMRPC_SAYS_ANYTHING;
 }
 
 void vmrpc_sock_take_terms(VmrpcSock *s, VmrpcTerms *terms)

@@ -22,8 +22,9 @@ from .follow import follow
 from .lines import STDIN, Event
 
 _TEXT = """\
-Print what a guest with virtio-vmrpc asked for, what it reached and what was refused: the lines
-of an audit log (docs/vmrpc-audit.md). What is missing in it is told on standard error.
+Print what a guest with virtio-vmrpc asked for, what it reached and what was refused:
+the lines of an audit log (docs/vmrpc-audit.md). What is missing in it is told on standard
+error.
 
   vmmnet audit web.log --verdict deny            what was refused
   vmmnet audit web.log --follow --name '*.example.com'

@@ -26,14 +26,14 @@ from .tally import Asked, Stream, Tally
 
 _BRIEF = "learn, test and compare policies of virtio-vmrpc"
 _TEXT = f"""\
-What a guest may reach is in a policy file (docs/vmrpc-policy.md), what it did is in an
-audit log (docs/vmrpc-audit.md). These commands go from one to the other. Verdicts are those
-of the device itself.
+What a guest may reach is in a policy file (docs/vmrpc-policy.md), what it did is in
+an audit log (docs/vmrpc-audit.md). These commands go from one to the other. Verdicts
+are those of the device itself.
 
-  vmmnet policy learn web.log -o web.policy            allow what the log has, nothing else
-  vmmnet policy test web.policy                        is the file right?
+  vmmnet policy learn web.log -o web.policy           allow what the log has, no more
+  vmmnet policy test web.policy                       is the file right?
   vmmnet policy test web.policy www.example.com tcp 443
-  vmmnet policy diff web.policy new.policy web.log     what the new file would change
+  vmmnet policy diff web.policy new.policy web.log    what the new file would change
 
 exit status: {Status.DONE:d}  done; 'test': it is allowed; 'diff': nothing changes
              {Status.REFUSED:d}  it cannot be done, or a file is wrong
@@ -44,26 +44,26 @@ exit status: {Status.DONE:d}  done; 'test': it is allowed; 'diff': nothing chang
              {Status.INTERRUPTED:d}  interrupted
 """
 _LEARN = """\
-Print a policy that allows what the logs have, and nothing else: names where a name led to the
-address, exact ports, 'tls' or 'http' where every stream said its name in it, and
-'default deny'. What was refused is not learned. Behind each rule there is how often it was
-used. A name that was only asked for has a rule that opens nothing.
+Print a policy that allows what the logs have, and nothing else: names where a name led
+to the address, exact ports, 'tls' or 'http' where every stream said its name in it, and
+'default deny'. What was refused is not learned. Behind each rule there is how often it
+was used. A name that was only asked for has a rule that opens nothing.
 
   vmmnet policy learn web.log.1.gz web.log -o web.policy
-  vmmnet policy learn --wildcard pythonhosted.org web.log     one rule for all names below it
+  vmmnet policy learn --wildcard example.org web.log     one rule for all names below
 """
 _TEST = """\
-Say whether a policy lets a guest use a destination, and which line decides. With a file
-alone, say whether the file is right.
+Say whether a policy lets a guest use a destination, and which line decides. With a
+file alone, say whether the file is right.
 
-PLACE is a name, an address, or 'host' for the host's own addresses. A name is tested twice:
-whether the guest may ask for it, and whether it may use an address that it led to. That
-address is one for which there are only wide rules such as '::/0', or --address.
+PLACE is a name, an address, or 'host' for the host's own addresses. A name is tested
+twice: whether the guest may ask for it, and whether it may use an address that it led
+to. That address is one for which there are only wide rules such as '::/0', or --address.
 """
 _DIFF = """\
-Print which verdicts about what is in the logs differ between two policies, one a line, with
-how often it happened. 'tls' or 'http' is a verdict where the log does not have what the
-stream said: it is allowed if the guest says a name that the policy allows.
+Print which verdicts about what is in the logs differ between two policies, one a line,
+with how often it happened. 'tls' or 'http' is a verdict where the log does not have what
+the stream said: it is allowed if the guest says a name that the policy allows.
 """
 #: An address that is in no network (RFC 9637).
 _ELSEWHERE = "3fff::1"

@@ -532,7 +532,7 @@ def test_what_a_new_policy_changes(file: Path, rules: Path, tmp_path: Path) -> N
             event("refused", proto="udp", address=a, port=5, reason="deny-rule", verdict="deny")
             for a in ("10.0.0.1", "10.0.0.1", "10.0.0.2")
         ),
-        event("refused", proto="tcp", address=WWW, port=1, reason="limit-connections"),
+        event("refused", proto="tcp", address="10.0.0.3", port=1, reason="limit-connections"),
         asked("evil.example", "deny", reason="deny-default"),
     )
     answer = policy("diff", rules, new, file)

@@ -95,6 +95,8 @@ def _sockets(node: etree._Element) -> Sockets:
         nat64_prefix=_value(node, "nat64-prefix", values.nat64),
         translate=_value(node, "translate", values.on),
         policy=_value(node, "policy", Path),
+        audit=_value(node, "audit", Path),
+        audit_full=node.get("audit-full"),
         zone=node.get("zone"),
         alg=_value(node, "alg", values.on),
         happy_eyeballs=_value(node, "happy-eyeballs", values.on),
@@ -106,6 +108,8 @@ def _sockets(node: etree._Element) -> Sockets:
         iothread=node.get("iothread"),
         line=node.sourceline or 0,
     )
+    if result.audit is None:
+        _none_of(node, ("audit-full",), "has no effect without audit='FILE': write that as well")
     if result.dnssec in (None, "off"):
         right = "has no effect without dnssec='strict' or 'permissive': write that as well"
         _none_of(node, ("validator", "trust-anchor", "insecure"), right)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 from uuid import UUID
 
-from .host import account, address6, conf, history, hostd, secrets, validator, whole
+from .host import account, address6, conf, history, hostd, logfile, secrets, validator, whole
 from .host.claims import Claims
 
 if TYPE_CHECKING:
@@ -266,6 +266,18 @@ def _lay_keys(event: Event, domain: Any, values: dict[str, bytes]) -> Iterator[s
         yield from event.claims.lay_keys(values, _user(event, domain))
 
 
+def _lay_log(event: Event, domain: Any, net: Net) -> Iterator[str]:
+    path = net.sockets.audit if net.sockets is not None else None
+    if path is None:
+        return
+    try:
+        told = logfile.make(path, _user(event, domain, "the audit log is"))
+    except OSError as error:
+        raise Refused(f"the audit log {path}: {error.strerror or error}") from None
+    if told is not None:
+        yield told
+
+
 def _prepare(event: Event) -> Iterator[str]:
     yield from event.claims.settle()
     if refused := event.claims.refused():
@@ -284,6 +296,7 @@ def _prepare(event: Event) -> Iterator[str]:
     try:
         yield from _claim(event, domain, net)
         yield from _lay_keys(event, domain, values)
+        yield from _lay_log(event, domain, net)
     except BaseException:
         yield from event.claims.undo()
         raise

@@ -29,6 +29,9 @@ class Sockets:
     nat64_prefix: str | None = None
     translate: bool | None = None
     policy: Path | None = None
+    #: The file of the audit log; in QEMU, a character device.
+    audit: Path | None = None
+    audit_full: str | None = None
     #: Images, separated by "+".
     zone: str | None = None
     alg: bool | None = None

@@ -19,6 +19,8 @@ OUR_ALIAS = "ua-vmmnet-"
 USER_ALIAS = "ua-"
 #: ID of QEMU's device with the sockets.
 SOCKETS = OURS + "sockets"
+#: ID of QEMU's character device with their audit log.
+AUDIT = OURS + "audit"
 #: ID of QEMU's object that hands addresses to another host.
 HANDOFF = OURS + "handoff"
 

@@ -632,6 +632,26 @@ def test_selinux() -> None:
     assert check(World(enforcing=True)) == []
 
 
+def test_an_audit_log_that_guests_may_not_write() -> None:
+    """Its label counts when it is there; the hook makes it."""
+    path = "/var/log/vmmnet/web.jsonl"
+    logged = expand(domain(SOCKETS.replace("/>", f" audit='{path}'/>") + NIC))
+    device = _options("virtio-vmrpc-pci", ["address6", "policy", "audit"])
+    world = World(rules=RULES)
+    world.qemu["device", "virtio-vmrpc-pci,help"] = device
+    found = only(check(world, logged))
+    assert found.about == f"audit {path}" and f"'{path} w,'" in found.remedy
+    world.rules = f"{RULES}\n  {path} w,"
+    assert check(world, logged) == []
+    world.enforcing = True
+    assert check(world, logged) == []
+    world.modes[path] = 0o100600
+    world.labels = {path: "var_log_t"}
+    found = only(check(world, logged))
+    assert found.about == f"audit {path}" and "var_log_t" in found.wrong
+    assert "semanage fcontext -a -t svirt_image_t '/var/log/vmmnet(/.*)?'" in found.remedy
+
+
 # Sockets
 
 

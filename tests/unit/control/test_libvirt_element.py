@@ -35,7 +35,7 @@ def test_all_of_it() -> None:
             " alg='off' happy-eyeballs='on' max-sockets='1048576' num-queues='64'"
             " zone='/var/lib/a b+/srv/c' dnssec='strict' trust-anchor='/etc/root key'"
             " insecure='corp.test+ntp.org' iothread='iothread1' guest-clock='off'"
-            " long-values='off' ipv6='on'/>"
+            " long-values='off' ipv6='on' audit='/var/log/a b' audit-full='wait'/>"
             f"<!-- why --><vmmnet:interface mac='{A}' hostvlan='{TABLE}' check-sender='on'/>"
             f"<vmmnet:interface mac='{B.upper()}' hostvlan='/t' l2-control='off' ra-guard='on'"
             " dhcp-guard='off'/>",
@@ -53,6 +53,8 @@ def test_all_of_it() -> None:
             insecure="corp.test+ntp.org",
             nat64_prefix="64:ff9b::/96",
             policy=Path("/etc/a b"),
+            audit=Path("/var/log/a b"),
+            audit_full="wait",
             zone="/var/lib/a b+/srv/c",
             alg=False,
             happy_eyeballs=True,
@@ -210,6 +212,9 @@ S, NIC = "vmmnet:sockets", "vmmnet:interface"
         (f"<{S} translate='off' dnssec='off'/>", "dnssec", "no effect with translate='off'"),
         (f"<{S} translate='off' dns='::1'/>", "dns", "no effect with translate='off'"),
         (f"<{S} policy='x.policy'/>", "policy", "the absolute path of a file"),
+        (f"<{S} audit='a.log'/>", "audit", "the absolute path of a file"),
+        (f"<{S} audit='/a' audit-full='on'/>", "audit-full", "it is to be 'drop' or 'wait'"),
+        (f"<{S} audit-full='wait'/>", "audit-full", "has no effect without audit='FILE'"),
         (f"<{S} zone='corp.image'/>", "zone", "by their absolute paths"),
         (f"<{S} zone='/a+b'/>", "zone", "by their absolute paths"),
         (f"<{S} translate='off' zone='/a'/>", "zone", "no effect with translate='off'"),

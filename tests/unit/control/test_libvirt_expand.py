@@ -104,6 +104,19 @@ def test_commas_in_a_path() -> None:
     assert json.loads(words(made)[3])["policy"] == "/x,y"
 
 
+def test_an_audit_log_is_a_file_of_qemu() -> None:
+    made = expand(domain("<vmmnet:sockets audit='/var/log/a,b' audit-full='wait'/>", nic(A)))
+    option, chardev, device_option, device = words(made)
+    assert (option, device_option) == ("-chardev", "-device")
+    assert chardev == "file,id=vmmnet-audit,path=/var/log/a,,b,append=on"
+    given = json.loads(device)
+    assert (given["audit"], given["audit-full"]) == ("vmmnet-audit", "wait")
+    assert drift(made) == []
+    # Without it, both are gone.
+    made.find(f".//{names.net('sockets')}").attrib.clear()
+    assert "-chardev" not in words(expand(made))
+
+
 def test_a_nic_that_passt_serves_stays_so() -> None:
     passt = "<backend type='passt'/><model type='virtio'/>"
     made = expand(domain(hostvlan(A), nic(A, passt, kind="user")))

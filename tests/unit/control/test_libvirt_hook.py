@@ -313,6 +313,49 @@ def test_a_key_is_there_for_the_time_of_a_start(keys: Keys, log: list[str], ends
     keys.world.nothing_is_left()
 
 
+#: Another user than ours, if we may give files away: nobody.
+_QEMU = os.getuid() or 65534
+
+
+@pytest.fixture
+def logged(world: World, tmp_path: Path) -> hook.Event:
+    conf = tmp_path / "qemu.conf"
+    conf.write_text(f'user = "+{_QEMU}"\n')
+    sockets = f"<vmmnet:sockets audit='{tmp_path}/log/web.jsonl'/>"
+    return dataclasses.replace(world.event(world.domain(sockets=sockets)), qemu_conf=conf)
+
+
+def test_the_audit_log_is_made_for_qemu(logged: hook.Event, tmp_path: Path) -> None:
+    file = tmp_path / "log/web.jsonl"
+    assert hook.handle(logged, "prepare") is None
+    found = file.stat()
+    assert (found.st_uid, found.st_mode & 0o777) == (_QEMU, 0o600)
+    # It stays for the next start, with its lines.
+    file.write_text("line\n")
+    hook.handle(logged, "release")
+    assert hook.handle(logged, "prepare") is None
+    assert file.read_text() == "line\n"
+
+
+@pytest.mark.parametrize("kind", ["link", "hard", "folder", "fifo"])
+def test_the_audit_log_is_no_way_to_another_file(
+    logged: hook.Event, tmp_path: Path, kind: str
+) -> None:
+    file, other = tmp_path / "log/web.jsonl", tmp_path / "other"
+    other.touch()
+    file.parent.mkdir()
+    if kind == "link":
+        file.symlink_to(other)
+    elif kind == "hard":
+        file.hardlink_to(other)
+    elif kind == "folder":
+        file.mkdir()
+    else:
+        os.mkfifo(file)
+    assert "the audit log" in (hook.handle(logged, "prepare") or "")
+    assert other.stat().st_uid == os.getuid()
+
+
 def test_a_start_that_fails_leaves_no_key(keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")

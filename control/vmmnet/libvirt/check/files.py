@@ -50,6 +50,11 @@ def check(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
         yield from _confined_keys(rules, domain, net)
     if host.selinux() and apparmor.is_confined(domain, host):
         yield from selinux.check([path for path in named if not named[path].shared], host)
+    log = net.sockets.audit if net.sockets is not None else None
+    if log is not None and rules is not None and not apparmor.allows(rules, str(log), "w"):
+        yield _not_allowed(f"audit {log}", [(str(log), "w")])
+    if log is not None and host.selinux() and apparmor.is_confined(domain, host):
+        yield from selinux.check_log(log, host)
 
 
 def _files(net: Net) -> Iterator[_File]:

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from .facts import Finding, Host
 
-#: Types that QEMU (svirt_t) may read by the distributions' policies.
+#: The type that QEMU (svirt_t) may write.
+_WRITABLE = "svirt_image_t"
+#: Types that it may read by the distributions' policies.
 READABLE = ("virt_content_t", "svirt_image_t", "etc_t", "usr_t")
 
 
@@ -28,3 +30,16 @@ def check(files: Iterable[Path], host: Host) -> Iterator[Finding]:
         told = f"SELinux keeps guests of libvirt from reading these: {', '.join(labels)}"
         rule = f"semanage fcontext -a -t virt_content_t {shlex.quote(f'{folder}(/.*)?')}"
         yield Finding(str(folder), told, f"\"{rule}\", 'restorecon -R {shlex.quote(str(folder))}'")
+
+
+def check_log(file: Path, host: Host) -> Iterator[Finding]:
+    """Check the audit log, which the hook makes and labels when the VM starts."""
+    try:
+        label = host.way(file)[-1].label
+    except OSError:
+        return
+    if label != _WRITABLE:
+        told = f"SELinux keeps guests of libvirt from writing it: it is {label or 'unlabeled_t'}"
+        rule = f"semanage fcontext -a -t {_WRITABLE} {shlex.quote(f'{file.parent}(/.*)?')}"
+        remedy = f"\"{rule}\", 'restorecon -R {shlex.quote(str(file.parent))}'"
+        yield Finding(f"audit {file}", told, remedy)

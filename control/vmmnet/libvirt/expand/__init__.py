@@ -6,9 +6,9 @@ earlier expansion that are not needed any more, adds missing ones, and keeps rig
 the addresses that libvirt has assigned meanwhile.  So it is idempotent, on a file, on a
 daemon's XML, and on a hook's input.
 
-Its parts are recognised by names (``names``): IDs of ``-netdev``, ``-device`` and ``-object``
-in ``qemu:commandline``, aliases of devices, and for ``qemu:override`` the ID of the netdev
-that a property names.  All else in the domain is the user's.
+Its parts are recognised by names (``names``): IDs of ``-netdev``, ``-device``, ``-object``
+and ``-chardev`` in ``qemu:commandline``, aliases of devices, and for ``qemu:override`` the ID
+of the netdev that a property names.  All else in the domain is the user's.
 
 ``made`` lists our parts of a domain, ``digest`` identifies them, ``drift`` describes how they
 differ from what ``expand`` would make, and ``asked`` what QEMU must support for them.

@@ -74,6 +74,8 @@ def asked(domain: etree._Element) -> dict[tuple[str, str], set[str]]:
     """
     result: dict[tuple[str, str], set[str]] = {}
     for words in qemu.ours(domain):
+        if words.option == "-chardev":
+            continue  # every QEMU has those
         given = words.json()
         kind = str(given.get("driver", "")) or words.value.partition(",")[0]
         known = result.setdefault((words.option.removeprefix("-"), kind), set())

@@ -20,7 +20,7 @@ from .. import names
 #: The first libvirt with qemu:override, which gives a NIC another netdev.
 OLDEST = (8, 2, 0)
 
-_OPTIONS = ("-netdev", "-device", "-object")
+_OPTIONS = ("-netdev", "-device", "-object", "-chardev")
 # Overridden properties of a switch in a NIC, besides its key.
 _SWITCH = ("driver", "control-secret", "miss", "flows", "masks", "link-mtu", "tunnel-gso")
 _ID = re.compile(r"(?:^|,)id=((?:[^,]|,,)*)")

@@ -34,7 +34,7 @@ def put(domain: etree._Element, net: Net | None) -> list[Words]:
     # In JSON, as libvirt's devices are: QEMU creates devices in the other form before these.
     device = {"driver": "virtio-vmrpc-pci", "id": names.SOCKETS, **place, **_options(domain, net)}
     words = [Words("-device", json.dumps(device, separators=(",", ":"), ensure_ascii=False))]
-    return _handoff(domain, net) + words
+    return _handoff(domain, net) + _audit(sockets) + words
 
 
 def _options(domain: etree._Element, net: Net) -> dict[str, Any]:
@@ -47,10 +47,20 @@ def _options(domain: etree._Element, net: Net) -> dict[str, Any]:
     # What vmmnet-validate is told, QEMU is not.
     told = {"validator": validation.socket(sockets, uuid), "trust-anchor": None, "insecure": None}
     given = {name: value for name, value in (options(sockets) | told).items() if value is not None}
+    if sockets.audit is not None:
+        given["audit"] = names.AUDIT
     return {
         name: value if isinstance(value, bool | int) else str(value)
         for name, value in given.items()
     }
+
+
+def _audit(sockets: Sockets) -> list[Words]:
+    """The file of the audit log, to whose end QEMU writes."""
+    if sockets.audit is None:
+        return []
+    path = str(sockets.audit).replace(",", ",,")
+    return [Words("-chardev", f"file,id={names.AUDIT},path={path},append=on")]
 
 
 def _handoff(domain: etree._Element, net: Net) -> list[Words]:

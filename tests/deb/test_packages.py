@@ -128,6 +128,9 @@ def use(root: Chroot) -> None:
         "vmmnet", "libvirt", "define", "--print", "/tmp/guest.xml"
     )
     root.run("rm", "/tmp/guest.xml")
+    root.write("/tmp/web.policy", "default deny\n")
+    assert "is right" in root.run("vmmnet", "policy", "test", "/tmp/web.policy")
+    root.run("rm", "/tmp/web.policy")
     assert "usage: vmmnet-ha FILE" in root.run("vmmnet-ha", "--help")
     assert "Move addresses" in root.run("vmmnet-hostd", "--help")
     root.run(HOOK, "vm", "prepare", "begin", "-", text="<domain/>")

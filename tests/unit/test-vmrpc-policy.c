@@ -836,6 +836,7 @@ static void test_errors(void)
         { "allow a.b sent 5M", "*'5M' is not a number of bytes an hour*" },
         { "allow a.b sent 0/h", "*'0/h' is not a number of bytes*" },
         { "allow a.b sent 5M/h sent 5M/h", "*a second 'sent'" },
+        { "allow a.b dns sent 5M/h", "*'sent' has no use with 'dns'*" },
         { "deny a.b sent 5M/h", "*'sent' is for 'allow' only" },
         { "allow a.b names 5/h", "*'names' is for a wildcard*" },
         { "allow *.a.b names 5", "*'5' is not a number of names an hour*" },

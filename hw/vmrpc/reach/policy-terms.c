@@ -119,6 +119,10 @@ static bool parse_sent(Parsing *p, const char *word, GError **errp)
         return policy_fail_word(errp, word, "is not a number of bytes "
                                 "an hour, as in '10M/h'");
     }
+    if (p->rule->proto == VMRPC_POLICY_ONLY_DNS) {
+        return policy_fail(errp, "'sent' has no use with 'dns', which opens "
+                           "nothing");
+    }
     if (p->terms->sent) {
         return policy_fail(errp, "a second 'sent'");
     }

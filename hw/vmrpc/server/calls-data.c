@@ -255,7 +255,8 @@ static VMRPC_LOCKED ssize_t send_to(VmrpcServer *srv, VmrpcSock *s,
                                     VmrpcSays says)
 {
     uint8_t host_control[VMRPC_GROUPS_SOURCE + VMRPC_CMSG_HOST_MAX +
-                         VMRPC_DATAGRAMS_CONTROL] __attribute__((aligned(8)));
+                         VMRPC_DATAGRAMS_CONTROL] __attribute__((aligned(8)))
+                         VMRPC_UNINITIALIZED;
     int flags = (call->arg[0] & SEND_FLAGS) | MSG_DONTWAIT | MSG_NOSIGNAL;
     g_autoptr(GByteArray) other = NULL;
     bool ping = is_translated_ping(srv, s);
@@ -312,7 +313,7 @@ static VMRPC_LOCKED ssize_t send_host(VmrpcServer *srv, VmrpcSock *s,
                                       VmrpcCall *call)
 {
     struct msghdr msg = { .msg_iov = call->scratch->iov };
-    struct sockaddr_storage ss;
+    struct sockaddr_storage ss VMRPC_UNINITIALIZED;
     VmrpcTerms *terms;
     uint64_t taken = 0;
     VmrpcSays says;
@@ -527,7 +528,8 @@ static void take_left(const VmrpcSock *s, VmrpcCall *call, struct msghdr *msg)
 static VMRPC_LOCKED ssize_t recv_one(VmrpcServer *srv, VmrpcSock *s,
                                      VmrpcCall *call, int fd, int flags)
 {
-    uint64_t host_control[VMRPC_CMSG_HOST_MAX / sizeof(uint64_t)];
+    uint64_t host_control[VMRPC_CMSG_HOST_MAX / sizeof(uint64_t)]
+        VMRPC_UNINITIALIZED;
     struct sockaddr_storage ss = { };
     struct msghdr msg = {
         .msg_name = &ss,

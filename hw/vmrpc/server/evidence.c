@@ -94,9 +94,9 @@ static VMRPC_LOCKED void begin(VmrpcSock *s,
     s->open_error = 0;
 }
 
-void vmrpc_evidence_open(VmrpcServer *srv, VmrpcSock *s,
-                         const struct sockaddr_storage *peer,
-                         const VmrpcTerms *terms)
+void vmrpc_evidence_tell_open(VmrpcServer *srv, VmrpcSock *s,
+                              const struct sockaddr_storage *peer,
+                              const VmrpcTerms *terms)
 {
     VmrpcAuditEntry entry = {
         .event = VMRPC_AUDIT_OPEN, .proto = s->proto, .peer = peer,
@@ -106,9 +106,6 @@ void vmrpc_evidence_open(VmrpcServer *srv, VmrpcSock *s,
     };
     Names names VMRPC_UNINITIALIZED;
 
-    if (!srv->config.audit) {
-        return;
-    }
     find_names(srv, peer, &names);
     entry.asked = names.list;
     entry.asked_num = names.num;
@@ -141,7 +138,7 @@ void vmrpc_evidence_accept(VmrpcServer *srv, VmrpcSock *s,
     }
 }
 
-void vmrpc_evidence_close(VmrpcServer *srv, VmrpcSock *s)
+void vmrpc_evidence_tell_close(VmrpcServer *srv, VmrpcSock *s)
 {
     VmrpcAuditEntry entry = {
         .event = VMRPC_AUDIT_CLOSE, .proto = s->proto, .has_socket = true,
@@ -152,9 +149,6 @@ void vmrpc_evidence_close(VmrpcServer *srv, VmrpcSock *s)
     struct sockaddr_storage peer;
     socklen_t len = sizeof(peer);
 
-    if (!s->opened) {
-        return;
-    }
     if (s->type == SOCK_STREAM) {
         /* A race may have been won by an address before the latest. */
         if (getpeername(s->fd, (struct sockaddr *)&peer, &len) < 0) {
@@ -197,15 +191,14 @@ static VMRPC_LOCKED uint64_t *place_of(VmrpcServer *srv, const VmrpcSock *s,
     return &srv->audit_peers[(h ^ h >> 32) % VMRPC_AUDIT_PEERS];
 }
 
-int vmrpc_evidence_send(VmrpcServer *srv, VmrpcSock *s,
-                        const struct sockaddr_storage *dest)
+int vmrpc_evidence_datagram(VmrpcServer *srv, VmrpcSock *s,
+                            const struct sockaddr_storage *dest)
 {
     struct sockaddr_storage peer;
     socklen_t len = sizeof(peer);
     uint64_t *place, value;
 
-    if (!srv->config.audit || s->type != SOCK_DGRAM ||
-        (!dest && s->peer_opened)) {
+    if (!dest && s->peer_opened) {
         return 0;
     }
     if (!dest) {

@@ -28,24 +28,51 @@ VMRPC_LOCKED int vmrpc_evidence_dest(VmrpcServer *srv, VmrpcSock *s,
                                      struct sockaddr_storage *host,
                                      VmrpcPass *pass);
 
+/* The next two, where there is a log. */
+VMRPC_LOCKED void vmrpc_evidence_tell_open(VmrpcServer *srv, VmrpcSock *s,
+                                           const struct sockaddr_storage *peer,
+                                           const VmrpcTerms *terms);
+VMRPC_LOCKED void vmrpc_evidence_tell_close(VmrpcServer *srv, VmrpcSock *s);
+
 /* @s begins to talk to @peer, on the host's side, by @terms (NULL: none). */
-VMRPC_LOCKED void vmrpc_evidence_open(VmrpcServer *srv, VmrpcSock *s,
-                                      const struct sockaddr_storage *peer,
-                                      const VmrpcTerms *terms);
+static inline VMRPC_LOCKED void
+vmrpc_evidence_open(VmrpcServer *srv, VmrpcSock *s,
+                    const struct sockaddr_storage *peer,
+                    const VmrpcTerms *terms)
+{
+    if (srv->config.audit) {
+        vmrpc_evidence_tell_open(srv, s, peer, terms);
+    }
+}
+
+/* @s is closed, or will have another peer. */
+static inline VMRPC_LOCKED void vmrpc_evidence_close(VmrpcServer *srv,
+                                                     VmrpcSock *s)
+{
+    if (s->opened) {
+        vmrpc_evidence_tell_close(srv, s);
+    }
+}
 
 /* The guest takes a connection that @peer has begun. */
 VMRPC_LOCKED void vmrpc_evidence_accept(VmrpcServer *srv, VmrpcSock *s,
                                         const struct sockaddr_storage *peer);
 
-/*
- * @s is about to send a datagram to @dest, or to its peer if that is NULL.
- * Returns 0, or -EAGAIN if that has to wait.
- */
-VMRPC_LOCKED int vmrpc_evidence_send(VmrpcServer *srv, VmrpcSock *s,
-                                     const struct sockaddr_storage *dest);
+/* vmrpc_evidence_send(), of a datagram, where there is a log. */
+VMRPC_LOCKED int vmrpc_evidence_datagram(VmrpcServer *srv, VmrpcSock *s,
+                                         const struct sockaddr_storage *dest);
 
-/* @s is closed, or will have another peer. */
-VMRPC_LOCKED void vmrpc_evidence_close(VmrpcServer *srv, VmrpcSock *s);
+/*
+ * @s is about to send to @dest, or to its peer if that is NULL.  Returns 0, or
+ * -EAGAIN if that has to wait.
+ */
+static inline VMRPC_LOCKED int
+vmrpc_evidence_send(VmrpcServer *srv, VmrpcSock *s,
+                    const struct sockaddr_storage *dest)
+{
+    return srv->config.audit && s->type == SOCK_DGRAM
+           ? vmrpc_evidence_datagram(srv, s, dest) : 0;
+}
 
 /* The policy or a limit refused something (VmrpcReachTracer). */
 VMRPC_LOCKED void vmrpc_evidence_refused(VmrpcServer *srv,

@@ -32,7 +32,8 @@ ROOMS = (
         "hostd",
         "guest-linux/vmrpc",
     ),
-    *("control/vmmnet/command", "control/vmmnet/cvsw", "control/vmmnet/etcd"),
+    *("control/vmmnet/command", "control/vmmnet/confine", "control/vmmnet/cvsw"),
+    "control/vmmnet/etcd",
     *("control/vmmnet/guestimage", "control/vmmnet/hostvlan", "control/vmmnet/libvirt"),
     *("lab", "control/vmmnet/values", "bench"),
 )

@@ -51,6 +51,8 @@ def _names(event: Event) -> Iterator[str]:
 
 def _destination(event: Event) -> Iterator[str]:
     yield from _peer(event)
+    if "via" in event:
+        yield f"via {event['via']}"
     yield from _verdict(event)
     yield from _names(event)
 

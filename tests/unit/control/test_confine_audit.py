@@ -29,7 +29,7 @@ LINES = """\
 {"v":1,"seq":4,"time":"2026-11-28T09:14:03.000004Z","vm":"web","dev":"v0","event":"open","proto":"tcp","address":"2001:db8:80::80","port":443,"verdict":"allow","line":7,"policy":"5f1c9a02","socket":42,"asked":["www.example.com","alias.example"]}
 {"v":1,"seq":5,"time":"2026-11-28T09:14:04.000000Z","vm":"web","dev":"v0","event":"close","proto":"tcp","address":"2001:db8:80::80","port":443,"error":"ECONNRESET","socket":42,"sent":5,"received":7,"ms":31}
 {"v":1,"seq":6,"time":"2026-11-28T09:14:05.000000Z","vm":"web","dev":"v0","event":"refused","proto":"udp","address":"192.0.2.9","port":53,"verdict":"deny","reason":"deny-rule","errno":"EACCES","line":3,"policy":"5f1c9a02","socket":43}
-{"v":1,"seq":7,"time":"2026-11-28T09:14:06.000000Z","vm":"web","dev":"v0","event":"watched","proto":"icmp","address":"192.0.2.9","verdict":"watch","reason":"deny-default","errno":"EACCES","policy":"5f1c9a02","socket":44}
+{"v":1,"seq":7,"time":"2026-11-28T09:14:06.000000Z","vm":"web","dev":"v0","event":"watched","proto":"icmp","address":"192.0.2.9","verdict":"watch","reason":"deny-default","errno":"EACCES","policy":"5f1c9a02","via":"corp","socket":44}
 {"v":1,"seq":8,"time":"2026-11-28T09:14:07.000000Z","vm":"db","dev":"v0","event":"open","proto":"tcp","incoming":true,"address":"2001:db8::9","port":5000,"socket":45}
 {"v":1,"seq":9,"time":"2026-11-28T09:14:08.000000Z","vm":"db","dev":"v0","event":"name","verdict":"deny","reason":"deny-unlisted","line":9,"name":"evil.example","type":"TXT"}
 {"v":1,"seq":10,"time":"2026-11-28T09:14:09.000000Z","vm":"db","dev":"v0","event":"lost","count":12}
@@ -61,7 +61,7 @@ def test_lines_for_people(file: Path) -> None:
         "web v0  open  tcp [2001:db8:80::80]:443  allow (line 7)  www.example.com, alias.example",
         "web v0  close  tcp [2001:db8:80::80]:443  5 bytes sent, 7 received  31 ms  ECONNRESET",
         "web v0  refused  udp 192.0.2.9:53  deny (deny-rule, EACCES, line 3)",
-        "web v0  watched  icmp 192.0.2.9  watch (deny-default, EACCES)",
+        "web v0  watched  icmp 192.0.2.9  via corp  watch (deny-default, EACCES)",
         "db v0  open  tcp from [2001:db8::9]:5000",
         "db v0  name  evil.example TXT  deny (deny-unlisted, line 9)",
         "db v0  lost  12 lines",

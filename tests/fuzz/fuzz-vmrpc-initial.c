@@ -13,7 +13,7 @@
 #include "tests/fixtures/quic-fixture.h"
 
 #define DATAGRAMS_MAX   20
-#define LEN_MAX         4000
+#define LEN_MAX         ((size_t)4000)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -44,7 +44,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool greeted = false;
 
     for (int i = 0; i < DATAGRAMS_MAX && size > 3; i++) {
-        size_t len = MIN(MIN(data[1] << 8 | data[2], LEN_MAX), size - 3);
+        size_t wanted = data[1] << 8 | data[2];
+        size_t len = MIN(MIN(wanted, LEN_MAX), size - 3);
         g_autoptr(GByteArray) datagram = datagram_of(data[0], data + 3, len);
         g_autofree uint8_t *copy = g_memdup2(datagram->data, datagram->len);
         char name[VMRPC_SAID_NAME_MAX];

@@ -121,7 +121,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     rules = g_strdup_printf("default deny\nproxy p http ::1 %u\n"
                             "allow ::1 tcp 1-20000 via p sent 1M/h\n"
                             "allow ::1 udp 1-20000 sent 64K/h\nallow ::1\n"
-                            "allow 192.0.2.1\nallow a.test tcp tls\n"
+                            "allow a.test tcp 1-9000 tls\n"
+                            "allow a.test tcp 9001-18000 http\n"
+                            "allow a.test udp 1-18000 tls\n"
+                            "allow 192.0.2.1\n"
                             "allow *.test names 9/h\n", port);
     close(g_file_open_tmp("vmrpc-fuzz-XXXXXX", &policy_name, NULL));
     g_assert_true(g_file_set_contents(policy_name, alone ? rules

@@ -17,7 +17,7 @@ import pytest
 from lab.base import tools, wait
 from lab.guest.guest import Guest, Result
 from lab.peers import servers as peers
-from lab.peers.lab import DNS_ADDRESS, WEB2_ADDRESS, WEB_ADDRESS, Lab, lab
+from lab.peers.lab import DNS_ADDRESS, ECHO_PORT, WEB2_ADDRESS, WEB_ADDRESS, Lab, lab
 
 OTHER_PORT = 5353
 #: A server here wants another key share, so the client says hello twice.
@@ -30,7 +30,25 @@ RECORDS = (
     "svc.test. 60 IN HTTPS 1 . alpn=h2 ech=AAT+DQAA",
     "origin.test. 60 IN HTTPS 1 www.test. alpn=h2",
 )
-RULES = "allow *.test tcp 443-444 tls\nallow *.test tcp 80 http\ndefault deny\n"
+RULES = f"""
+allow *.test tcp 443-444 tls
+allow *.test udp {ECHO_PORT} tls
+allow *.test tcp 80 http
+default deny
+"""
+#: Initials of QUIC version 1, which say www.test and nobody.test.
+INITIAL = bytes.fromhex(
+    "c100000001088394c8f03e515708000040805ee3df0946b451b29b7ca343c0a5ef34642bd36684b7b85701fbbbb6"
+    "1fd90fdf2895b401bac25cd7feb0cbe4c2a807cb20c4d741dc345fef0882d815c0b8b6bb005b27079f666cc0c062"
+    "ecde0a24eb7cdc2fbf52ae741def9dfc9d5a6f17df4421a0090289e225f21b6f260c48f98e64a585a324eef3d067"
+    "ebbcd67dd09120ed"
+)
+WRONG_INITIAL = bytes.fromhex(
+    "c100000001088394c8f03e515708000040832e3f772f46b451b19b7ca340c0a5ef34642bd36684b7b85701fbbbb6"
+    "1fd90fdf2895b401bac25cd7feb0cbe4c2a807cb20c4d741dc345fef0882d815c0b8b6bb005b27079f666cc0c062"
+    "ecde0a24eb7cdc2fbf52ae741def9dfc905a6f17df4421a014028ce225f10277334d58e5d3643b50205fb68053c5"
+    "196672cdbe8ecbff1d01b0"
+)
 #: Sends ``data`` by ``send``; prints the errno of that, and what a read then gives.
 ATTEMPT = """
 import errno, os, socket, sys, tempfile
@@ -229,6 +247,29 @@ def test_wrong_host(world: World) -> None:
         world.guest.run("curl -sS --http2-prior-knowledge http://www.test/", check=False)
     with world.refuses("not-http"):
         world.guest.run("curl -sS -H 'Upgrade: websocket' http://www.test/", check=False)
+
+
+def test_quic(world: World) -> None:
+    """The peer sends all datagrams back; what it has not got does not come."""
+    script = f"""
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+to = (socket.gethostbyname('www.test'), {ECHO_PORT})
+def send(data):
+    try:
+        s.sendto(data, to)
+    except PermissionError:
+        return 'EACCES'
+    return s.recv(2000) == data
+wrong, right = bytes.fromhex('{WRONG_INITIAL.hex()}'), bytes.fromhex('{INITIAL.hex()}')
+print(send(b'@short'), send(wrong), send(right), send(b'@short'), send(wrong), send(b'@short'))
+"""
+    before = world.refused()
+    told = world.guest.run(["python3", "-c", script]).stdout
+    # the last: what was begun goes on
+    assert told == "EACCES EACCES True True EACCES True\n"
+    assert world.refused() == before + 3
+    assert world.traced("not-asked", "nobody.test") >= 1
 
 
 def test_keys_for_ech_are_hidden(world: World) -> None:

@@ -57,26 +57,30 @@ VmrpcSaidStep __wrap_vmrpc_initial_look(VmrpcInitial *initial,
     return __real_vmrpc_initial_look(initial, datagram, len, said);
 }
 
-static struct {
-    unsigned refusals;
-    char name[64], reason[32];
-    unsigned port, line;
-} traced;
-
-static void trace_refused(void *opaque, const VmrpcRefusal *refusal)
-{
-    traced.refusals++;
-    g_strlcpy(traced.name, refusal->name ?: "", sizeof(traced.name));
-    g_strlcpy(traced.reason, refusal->reason, sizeof(traced.reason));
-    traced.port = refusal->port;
-    traced.line = refusal->line;
-}
-
 typedef struct World {
     Fx *fx;
     int fd, second;             /* the peer's */
     uint16_t port, second_port;
 } World;
+
+static struct {
+    unsigned refusals;
+    char name[64], reason[32];
+    unsigned port, line;
+    bool has_socket;            /* for the audit log */
+} traced;
+
+static void trace_refused(void *opaque, const VmrpcRefusal *refusal)
+{
+    const World *w = opaque;
+
+    traced.refusals++;
+    traced.has_socket = w->fx->srv->judged;
+    g_strlcpy(traced.name, refusal->name ?: "", sizeof(traced.name));
+    g_strlcpy(traced.reason, refusal->reason, sizeof(traced.reason));
+    traced.port = refusal->port;
+    traced.line = refusal->line;
+}
 
 static void asked(World *w, const char *name, const char *addr6)
 {
@@ -92,7 +96,7 @@ static void asked(World *w, const char *name, const char *addr6)
 static World *world_new(const char *policy)
 {
     World *w = g_new0(World, 1);
-    VmrpcTracer tracer = { .refused = trace_refused };
+    VmrpcTracer tracer = { .refused = trace_refused, .opaque = w };
 
     w->fx = fx_new(&(FxOptions) { .policy = policy, .nat64 = true });
     vmrpc_server_set_tracer(w->fx->srv, &tracer);
@@ -148,6 +152,7 @@ static void assert_refused(World *w, FxReply r, const char *reason,
     g_assert_cmpstr(traced.name, ==, name);
     g_assert_cmpuint(traced.line, ==, line);
     g_assert_cmpuint(traced.port, ==, w->port);
+    g_assert_true(traced.has_socket);
     memset(&traced, 0, sizeof(traced));
     peer_has_nothing(w->fd);
 }

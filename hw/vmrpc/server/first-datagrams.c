@@ -178,8 +178,10 @@ static VMRPC_LOCKED int refuse(VmrpcServer *srv, const VmrpcSock *s,
     struct sockaddr_storage peer;
 
     if (peer_of(s, msg, &peer)) {
+        srv->judged = s;
         vmrpc_refused_by_said(&srv->reach, &peer, vmrpc_said_reason(reason),
                               name, line);
+        srv->judged = NULL;
     }
     return -EACCES;
 }

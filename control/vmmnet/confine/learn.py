@@ -94,7 +94,7 @@ class _Rules:
         if said:
             # A name that has led to another one, which was said: both have to be allowed.
             chosen = {said} if said in places else {*chosen, said}
-        says = stream.says if said and to.proto == "tcp" else ""
+        says = stream.says if said and to.proto in ("tcp", "udp") else ""
         for place in chosen:
             self._add((place, to.proto, to.port), stream.count, says)
 

@@ -17,7 +17,15 @@ from .lines import Event
 
 #: protocol, address, port, names, the name said, in which protocol, why that was refused
 _Key = tuple[Any, ...]
-_PROTO, _ADDRESS, _PORT, _ASKED, _SAID, _SAYS = range(6)
+_PROTO, _ADDRESS, _PORT, _ASKED, _SAID, _SAYS, _FAULT = range(7)
+
+#: Why a device refuses what a stream or a flow of QUIC begins with (hw/vmrpc/said/said.c).
+FAULTS = frozenset(
+    (
+        *("not-tls", "not-http", "no-name", "other-name", "not-asked"),
+        *("malformed", "too-long", "late", "ech", "full"),
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -85,15 +93,25 @@ class Tally:
         reason = event.get("reason")
         if reason == "host":
             self._host.add(event.get("address"))
-        before = self._open.pop(_socket(event), None) if event.get("proto") == "tcp" else None
-        if before is not None:
-            # Its first bytes were refused, after it was opened, or what came after them.
-            said = event.get("said")
-            if before[_SAID] in (None, said):
-                self._opened[before] -= 1
-            self._opened[(*before[:_SAID], said, before[_SAYS], reason)] += 1
-        elif "proto" in event and not str(reason).startswith("limit-"):
+        if reason in FAULTS:
+            self._add_fault(event)
+        elif "proto" in event and not _is_limit(reason):
             self._refused[_key(event)] += 1
+
+    def _add_fault(self, event: Event) -> None:
+        """What it began with was refused, after it was opened, or what came after that."""
+        place = _socket(event)
+        before = self._open.get(place)
+        if before is None:
+            return
+        said = event.get("said")
+        key = (*before[:_SAID], said, before[_SAYS], event["reason"])
+        if before[_FAULT] is None and before[_SAID] in (None, said):
+            self._opened[before] -= 1
+        elif before == key:
+            return
+        self._open[place] = key
+        self._opened[key] += 1
 
     def _add_close(self, event: Event) -> None:
         if "said" in event:
@@ -110,7 +128,7 @@ class Tally:
         if before is None:
             return
         key = (*before[:_SAID], event["said"], _says(event), None)
-        if before[_SAID] is None:
+        if before[_FAULT] is None and before[_SAID] is None:
             self._opened[before] -= 1
         elif before == key:
             return
@@ -120,7 +138,7 @@ class Tally:
     def _add_name(self, event: Event) -> None:
         if event.get("verdict") != "deny":
             self._asked[event.get("name")] += 1
-        elif not str(event.get("reason")).startswith("limit-"):
+        elif not _is_limit(event.get("reason")):
             self._denied[event.get("name")] += 1
 
     def streams(self) -> Iterator[Stream]:
@@ -143,7 +161,7 @@ class Tally:
                 continue
             if key[_ADDRESS] in self._host:
                 to = replace(to, is_host=True)
-            says, fault = (str(each or "") for each in key[_SAYS:])
+            says, fault = (str(each or "") for each in (key[_SAYS], key[_FAULT]))
             yield Stream(to, count, said, says, fault)
 
     def asked(self) -> Iterator[Asked]:
@@ -176,6 +194,11 @@ def _key(event: Event) -> _Key:
         _says(event),
         None,
     )
+
+
+def _is_limit(reason: object) -> bool:
+    """Whether a limit or a budget refused it, and not what is refused."""
+    return str(reason).startswith(("limit-", "budget-"))
 
 
 def _says(event: Event) -> str | None:

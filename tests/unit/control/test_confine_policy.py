@@ -7,14 +7,16 @@ import gzip
 import itertools
 import json
 import random
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab.base import commandline
+from lab.base import commandline, paths
 from lab.base.commandline import Answer
 from vmmnet.confine import judge
+from vmmnet.confine.tally import FAULTS
 
 pytestmark = pytest.mark.usefixtures("judged")
 
@@ -159,6 +161,48 @@ def test_each_name_that_a_stream_said_is_learned(file: Path) -> None:
     ]
 
 
+def test_limits_and_budgets_are_no_verdicts(file: Path) -> None:
+    """What they refuse once was allowed before, and stays so."""
+    of = {"proto": "tcp", "address": WWW, "port": 443, "socket": 1}
+    log(
+        file,
+        asked("www.example.com"),
+        opened(WWW, 443, "www.example.com", socket=1),
+        event("refused", **of, reason="budget-sent", errno="EACCES", verdict="deny"),
+        event("refused", **of, reason="limit-connections", errno="ENOBUFS", verdict="deny"),
+        asked("x.example.com", "deny", reason="budget-names"),
+    )
+    assert learned(file)[0] == "allow www.example.com tcp 443"
+    everything = file.with_name("all.policy")
+    everything.write_text("allow ::/0\n")
+    assert policy("diff", everything, everything, file).status == 0
+    none = file.with_name("none.policy")
+    none.write_text("default deny\n")
+    assert len(policy("diff", everything, none, file).out.splitlines()) == 2
+
+
+def test_flows_of_quic(file: Path) -> None:
+    """A socket may have several; one that was refused and goes on is not learned."""
+    flow = {"proto": "udp", "address": WWW, "port": 443, "socket": 1}
+    other = flow | {"address": FRONT}
+    log(
+        file,
+        opened(WWW, 443, "www.example.com", proto="udp", socket=1),
+        event("said", **flow, said="www.example.com", alpn="h3"),
+        opened(FRONT, 443, "front.example", proto="udp", socket=1),
+        *(event("refused", **other, said="evil.example", reason="other-name") for _ in range(3)),
+        event("refused", **flow, reason="deny-rule", errno="EACCES", verdict="deny"),
+    )
+    assert learned(file)[0] == "allow www.example.com udp 443 tls"
+    assert "front" not in policy("learn", file).out
+
+
+def test_reasons_of_first_bytes_are_those_of_the_device() -> None:
+    source = (paths.ROOT / "hw/vmrpc/said/said.c").read_text()
+    found = {*re.findall(r'\[VMRPC_SAID_\w+\] = "([^"]+)"', source)}
+    assert found == {"ok", *FAULTS}
+
+
 def test_wildcards_are_learned_only_where_asked_for(file: Path) -> None:
     log(
         file,
@@ -231,8 +275,9 @@ def guest(rng: random.Random) -> Iterator[dict[str, Any]]:
         of |= {"port": rng.choice((22, 80, 443))} if proto != "icmp" else {}
         known = {"asked": rng.sample(names, rng.randrange(1, 4))} if rng.random() < 0.7 else {}
         says = {}
-        if known and proto == "tcp" and rng.random() < 0.6:
-            says = {"said": rng.choice(known["asked"]), "says": rng.choice(("tls", "tls", "http"))}
+        if known and proto != "icmp" and rng.random() < 0.6:
+            word = rng.choice(("tls", "tls", "http")) if proto == "tcp" else "tls"
+            says = {"said": rng.choice(known["asked"]), "says": word}
         kind = rng.randrange(8)
         if kind == 0:
             yield asked(name)
@@ -246,7 +291,7 @@ def guest(rng: random.Random) -> Iterator[dict[str, Any]]:
             yield event("open", **of, incoming=True)
         else:
             yield event("open", **of, **known, **says, verdict=rng.choice(("allow", "watch")))
-            if proto == "tcp" and kind == 4:
+            if proto != "icmp" and kind == 4:
                 yield event("refused", **of, **known, reason="malformed", verdict="deny")
             yield event("close", **{**of, "sent": 5, "received": 6, "ms": 7})
 

@@ -76,7 +76,6 @@ def test_events_are_those_of_the_schema() -> None:
     schema = (paths.ROOT / "hw/vmrpc/vmrpc.json").read_text()
     (listed,) = re.findall(r"'enum': 'VmrpcAuditLineEvent',\s*'data': \[([^]]*)\]", schema)
     assert re.findall(r"'(\S+)'", listed) == [*EVENT_NAMES]
-    assert {*EVENT_NAMES} < {each["event"] for each in EVENTS}
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@
 #include "hw/vmrpc/server/groups.h"
 #include "hw/vmrpc/server/hostsock.h"
 #include "hw/vmrpc/server/parked.h"
+#include "hw/vmrpc/server/policy-file.h"
 #include "hw/vmrpc/server/proxied.h"
 #include "hw/vmrpc/server/race.h"
 #include "hw/vmrpc/server/ready.h"
@@ -136,16 +137,18 @@ static VMRPC_LOCKED int bind_stream_source(VmrpcServer *srv, VmrpcSock *s)
     if (vmrpc_sock_is_bound(s)) {
         return 0;
     }
+    s->connecting = true;
     vmrpc_sock_enter(srv, s);
     ret = vmrpc_host_bind_address(srv, s);
-    if (!vmrpc_sock_leave(srv, s)) {
+    vmrpc_sock_leave(srv, s);
+    s->connecting = false;
+    if (s->removed) {
         return -EBADF;
     }
     if (ret > 0) {
         vmrpc_sock_has_port(srv, s, true);
     }
-    /* Another thread's connect() was faster. */
-    return s->race || s->proxied ? -EALREADY : MIN(ret, 0);
+    return MIN(ret, 0);
 }
 
 static VMRPC_LOCKED int disconnect_host(VmrpcServer *srv, VmrpcSock *s)
@@ -259,14 +262,20 @@ static VMRPC_LOCKED int prepare_connect(VmrpcServer *srv, VmrpcSock *s,
                                         struct sockaddr_storage *host,
                                         VmrpcPass *pass)
 {
-    int len = vmrpc_evidence_dest(srv, s, peer, host, pass);
-    int ret;
+    uint64_t reloads;
+    int len, ret;
 
-    if (len < 0) {
-        return len;
-    }
-    ret = s->type == SOCK_STREAM ? bind_stream_source(srv, s)
-                                 : vmrpc_host_bind_source(srv, s);
+    do {
+        vmrpc_terms_unref(pass->terms);
+        pass->terms = NULL;
+        reloads = srv->counters.policy_reloads;
+        len = vmrpc_evidence_dest(srv, s, peer, host, pass);
+        if (len < 0) {
+            return len;
+        }
+        ret = s->type == SOCK_STREAM ? bind_stream_source(srv, s)
+                                     : vmrpc_host_bind_source(srv, s);
+    } while (ret == 0 && reloads != srv->counters.policy_reloads);
     if (ret == 0) {
         ret = vmrpc_groups_prepare_send(srv, s, host);
     }
@@ -282,6 +291,9 @@ static VMRPC_LOCKED void remember_peer(VmrpcServer *srv, VmrpcSock *s,
                                        VmrpcCall *call)
 {
     vmrpc_sock_set_peer(srv, s, VMRPC_PEER_REMOTE, peer);
+    /* An accepted stream, or one that was shut down, can be connected again. */
+    s->accepted = false;
+    s->fin_sent = false;
     if (s->first) {
         vmrpc_gateway_detach(s);
     } else if (s->type == SOCK_STREAM) {
@@ -325,9 +337,11 @@ static VMRPC_LOCKED int connect_host(VmrpcServer *srv, VmrpcSock *s,
         return connect(s->fd, (const struct sockaddr *)ss, len) < 0 ? -errno
                                                                     : 0;
     }
+    s->connecting = true;
     vmrpc_sock_enter(srv, s);
     ret = connect(s->fd, (const struct sockaddr *)ss, len) < 0 ? -errno : 0;
     vmrpc_sock_leave(srv, s);
+    s->connecting = false;
     return ret;
 }
 
@@ -471,6 +485,7 @@ static VMRPC_LOCKED int park_connect(VmrpcServer *srv, VmrpcSock *s,
 {
     vmrpc_sock_set_peer(srv, s, VMRPC_PEER_REMOTE, peer);
     s->parked_flow = call->addr.addr;
+    vmrpc_unpark(srv, s);       /* it may have been a listener */
     vmrpc_sock_set_backing(srv, s, &parked_backing);
     vmrpc_park(srv, s, VMRPC_PARKED_CONNECT);
     return -EINPROGRESS;
@@ -483,8 +498,16 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     VmrpcPass pass VMRPC_UNINITIALIZED;
     struct sockaddr_storage ss;
     struct sockaddr_in peer;
+    unsigned ends = srv->policy_ends;
     int len, ret;
 
+    /*
+     * Another thread connects it just now.  This call would change what that
+     * one has found out: its terms, its line in the audit log.
+     */
+    if (s->connecting) {
+        return -EALREADY;
+    }
     vmrpc_call_addr(call, &peer);
     if (peer.sin_family != AF_INET) {
         return disconnect(srv, s);
@@ -531,6 +554,9 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     }
     if (ret == 0 || ret == -EINPROGRESS) {
         remember_peer(srv, s, &peer, call);
+        if (ends != srv->policy_ends) {
+            vmrpc_policy_judge_again(srv, s);
+        }
     }
     if (ret == 0 && s->type == SOCK_DGRAM) {
         vmrpc_datagrams_connected(srv, s, pass.says);

@@ -8,6 +8,7 @@
 #include "hw/vmrpc/server/policy-file.h"
 
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <string.h>
 
 #include "hw/vmrpc/reach/judge.h"
@@ -262,6 +263,18 @@ void vmrpc_policy_file_follow(VmrpcServer *srv)
 /* Sockets that are judged again while the lock is held. */
 #define JUDGE_BATCH     64
 
+/* Of a stream, the host tells its peer when that has answered. */
+static bool is_connecting(const VmrpcSock *s)
+{
+    struct tcp_info info = { };
+    socklen_t len = sizeof(info);
+
+    return s->race || (s->type == SOCK_STREAM &&
+                       getsockopt(s->fd, IPPROTO_TCP, TCP_INFO, &info,
+                                  &len) == 0 &&
+                       info.tcpi_state == TCP_SYN_SENT);
+}
+
 /*
  * The host's address of the peer of @s, which is not the proxy's.  Returns
  * false if the host does not know it any more.
@@ -271,7 +284,7 @@ static VMRPC_LOCKED bool find_peer(VmrpcServer *srv, const VmrpcSock *s,
 {
     socklen_t len = sizeof(*host);
 
-    if (s->terms && s->terms->via) {
+    if ((s->terms && s->terms->via) || is_connecting(s)) {
         return vmrpc_addr_to_host(&srv->reach, s->peer4, s->peer_port,
                                   host) >= 0;
     }
@@ -286,8 +299,7 @@ static bool is_same_way(const VmrpcTerms *a, const VmrpcTerms *b)
                           : via_a == via_b;
 }
 
-/* If the policy still allows @s, it goes on by the rule that does. */
-static VMRPC_LOCKED void judge_again(VmrpcServer *srv, VmrpcSock *s)
+void vmrpc_policy_judge_again(VmrpcServer *srv, VmrpcSock *s)
 {
     struct sockaddr_storage host;
     VmrpcTerms *terms;
@@ -314,12 +326,15 @@ void vmrpc_server_end_refused(VmrpcServer *srv)
 {
     uint32_t next = 0;
 
+    vmrpc_lock(srv);
+    srv->policy_ends++;         /* for a connect() that is under way */
+    vmrpc_unlock(srv);
     while (next < srv->config.max_sockets) {
         vmrpc_lock(srv);
         for (unsigned n = 0; n < JUDGE_BATCH && next < srv->config.max_sockets;
              next++) {
             if (srv->socks[next]) {
-                judge_again(srv, srv->socks[next]);
+                vmrpc_policy_judge_again(srv, srv->socks[next]);
                 n++;
             }
         }

@@ -18,6 +18,12 @@ void vmrpc_policy_file_cleanup(VmrpcServer *srv);
 VMRPC_UNLOCKED void vmrpc_policy_file_follow(VmrpcServer *srv);
 
 /*
+ * The policy judges the connection of @s again: it ends, or goes on by the rule
+ * that allows it.
+ */
+VMRPC_LOCKED void vmrpc_policy_judge_again(VmrpcServer *srv, VmrpcSock *s);
+
+/*
  * Other limits are in force from now on.  Sizes of buffers are known only while
  * there is a limit for them; when one comes, all sockets are asked for theirs.
  */

@@ -158,6 +158,7 @@ struct VmrpcSock {
     bool removed;               /* from the table */
     VmrpcPeer peer;
     bool accepted;              /* the peer has connected to the guest */
+    bool connecting;            /* a call connects fd without the lock */
     bool peer_held;             /* peer4's entry in the map is referenced */
     struct in_addr peer4;       /* if vmrpc_sock_is_connected() */
     in_port_t peer_port;        /* network byte order */
@@ -282,6 +283,7 @@ struct VmrpcServer {
     /* policy-file.c, zone-files.c */
     WatchedFile policy_file;
     GHashTable *secrets;        /* id -> text; policy_file.lock guards it */
+    unsigned policy_ends VMRPC_GUARDED; /* vmrpc_server_end_refused() */
     unsigned zone_num;
     WatchedFile zone_file[DNS_OWN_ZONES_MAX];
 

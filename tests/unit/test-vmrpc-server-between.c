@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Socket server: another thread's call between the steps of a call
+ *
+ * The server's lock is free while the host's kernel works.  At that moment the
+ * test makes the other call: __wrap_*() below.
+ */
+#include "tests/fixtures/server-fixture.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/server/timer.h"
+
+static void (*at_bind)(Fx *fx), (*at_connect)(Fx *fx);
+static Fx *the_fx;
+static struct in_addr the_peer;
+static uint16_t the_port;
+static VmrpcAudit *the_audit;
+
+/* Only of the server's lock-free calls, and once. */
+static void happen(void (**what)(Fx *fx))
+{
+    void (*now)(Fx *fx) = *what;
+
+    if (now) {
+        *what = NULL;
+        now(the_fx);
+    }
+}
+
+int __real_connect(int fd, const struct sockaddr *addr, socklen_t len);
+int __wrap_connect(int fd, const struct sockaddr *addr, socklen_t len);
+int __wrap_connect(int fd, const struct sockaddr *addr, socklen_t len)
+{
+    happen(&at_connect);
+    return __real_connect(fd, addr, len);
+}
+
+int __real_bind(int fd, const struct sockaddr *addr, socklen_t len);
+int __wrap_bind(int fd, const struct sockaddr *addr, socklen_t len);
+int __wrap_bind(int fd, const struct sockaddr *addr, socklen_t len)
+{
+    happen(&at_bind);
+    return __real_bind(fd, addr, len);
+}
+
+static Fx *fx_of(const FxOptions *o)
+{
+    the_fx = fx_new(o);
+    the_peer = the_fx->peer4;
+    return the_fx;
+}
+
+static void end_fx(void)
+{
+    g_assert_true(!at_bind && !at_connect);
+    fx_free(the_fx);
+    vmrpc_audit_free(g_steal_pointer(&the_audit));
+}
+
+/* --- connect() ------------------------------------------------------------ */
+
+static void disconnect(Fx *fx)
+{
+    fx_fails(fx_op(fx, VMRPC_CONNECT, 0, 0, 0), EALREADY);
+}
+
+/* A stream cannot lose its terms while it connects. */
+static void test_disconnect(void)
+{
+    Fx *fx = fx_of(&(FxOptions) { .policy = "allow host sent 5/h\n" });
+    uint16_t port;
+    int listener = peer_socket(SOCK_STREAM, &port), fd;
+
+    at_connect = disconnect;
+    fd = fx_connect_stream(fx, 0, listener, port);
+    g_assert_cmpuint(fx_send(fx, 0, "0123456789", 10).value, ==, 5);
+    fx_ok(fx_op(fx, VMRPC_CONNECT, 0, 0, 0));
+    close(fd);
+    close(listener);
+    end_fx();
+}
+
+static void be_stuck(Fx *fx, bool stuck)
+{
+    if (vmrpc_audit_set_stuck(the_audit, stuck)) {
+        vmrpc_server_audit_has_room(fx->srv);
+    }
+}
+
+static void connect_stuck(Fx *fx)
+{
+    be_stuck(fx, true);
+    fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 0, the_peer, the_port), EALREADY);
+}
+
+/* A connect() that goes on does not meet one that waits for the audit log. */
+static void test_parked(void)
+{
+    const VmrpcAuditConfig config = {
+        .full = VMRPC_AUDIT_WAIT, .sockets = FX_HANDLES,
+    };
+    g_autofree char *policy = NULL;
+    int listener = peer_socket(SOCK_STREAM, &the_port);
+    Fx *fx;
+
+    policy = g_strdup_printf("proxy corp http %s %u\n"
+                             "allow 2001:db8:7::/64 tcp via corp\n",
+                             fx_peer6, the_port);
+    the_audit = vmrpc_audit_new(&config);
+    fx = fx_of(&(FxOptions) { .policy = policy, .audit = the_audit });
+    the_peer = fx_map(fx, "2001:db8:7::1");
+    fx_ok(fx_socket(fx, 0, 1, SOCK_STREAM));
+    at_bind = connect_stuck;
+    fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 0, the_peer, 443), EINPROGRESS);
+    fx_ok(fx_op(fx, VMRPC_CONNECT, 0, 0, 0));
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
+    close(listener);
+    end_fx();
+}
+
+/* --- reload --------------------------------------------------------------- */
+
+typedef struct File {
+    char *folder, *path;
+} File;
+
+static File the_file;
+
+static void new_file(const char *text)
+{
+    the_file.folder = g_dir_make_tmp("vmrpc-between-XXXXXX", NULL);
+    the_file.path = g_build_filename(the_file.folder, "policy", NULL);
+    g_assert_true(g_file_set_contents(the_file.path, text, -1, NULL));
+}
+
+static void end_file(void)
+{
+    unlink(the_file.path);
+    g_rmdir(the_file.folder);
+    g_free(the_file.path);
+    g_free(the_file.folder);
+}
+
+static void deny(Fx *fx)
+{
+    g_assert_true(g_file_set_contents(the_file.path, "default deny\n", -1,
+                                      NULL));
+    g_assert_true(vmrpc_server_reload_policy(fx->srv, NULL));
+    vmrpc_server_end_refused(fx->srv);
+}
+
+/* The rules that are in force when the first packet leaves have allowed it. */
+static void test_reload_before(void)
+{
+    uint16_t port;
+    int listener = peer_socket(SOCK_STREAM, &port);
+    Fx *fx;
+
+    new_file("allow host\n");
+    fx = fx_of(&(FxOptions) { .policy_path = the_file.path });
+    fx_ok(fx_socket(fx, 0, 1, SOCK_STREAM));
+    at_bind = deny;
+    fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->peer4, port), ENETUNREACH);
+    close(listener);
+    end_fx();
+    end_file();
+}
+
+/* A new file also ends a connection that has just begun. */
+static void test_reload_while_connecting(void)
+{
+    uint16_t port;
+    int listener = peer_socket(SOCK_STREAM, &port);
+    Fx *fx;
+
+    new_file("allow host\n");
+    fx = fx_of(&(FxOptions) { .policy_path = the_file.path });
+    fx_ok(fx_socket(fx, 0, 1, SOCK_STREAM));
+    at_connect = deny;
+    fx_addr_op(fx, VMRPC_CONNECT, 0, fx->peer4, port);
+    fx_fails(fx_send(fx, 0, "x", 1), EPIPE);
+    g_assert_cmpuint(fx_counters(fx)->connections_ended, ==, 1);
+    close(listener);
+    end_fx();
+    end_file();
+}
+
+/* The peer lets it wait until the new file is in force. */
+static void test_reload_unanswered(void)
+{
+    uint16_t port;
+    int listener = peer_socket(SOCK_STREAM, &port);
+    Fx *fx;
+
+    g_assert_cmpint(listen(listener, 0), ==, 0);
+    new_file("allow host\n");
+    fx = fx_of(&(FxOptions) { .policy_path = the_file.path });
+    /* One fills the queue; the next has no answer. */
+    for (unsigned i = 0; i < 2; i++) {
+        fx_ok(fx_socket(fx, i, 1, SOCK_STREAM));
+        fx_fails(fx_addr_op(fx, VMRPC_CONNECT, i, fx->peer4, port),
+                 EINPROGRESS);
+    }
+    fx_wait(fx, 0, VMRPC_OUT);
+    fx_pump(fx);
+    g_assert_cmpuint(fx->sock[1].ready, ==, 0);
+    deny(fx);
+    g_assert_cmpuint(fx_counters(fx)->connections_ended, ==, 2);
+    fx_fails(fx_send(fx, 1, "x", 1), EPIPE);
+    close(listener);
+    end_fx();
+    end_file();
+}
+
+/* An accepted stream that connects itself is one of the guest's. */
+static void test_reload_accepted(void)
+{
+    struct sockaddr_in sin;
+    uint16_t port;
+    int listener = peer_socket(SOCK_STREAM, &port), client, fd;
+    Fx *fx;
+    FxReply r;
+
+    new_file("allow host\n");
+    fx = fx_of(&(FxOptions) { .policy_path = the_file.path });
+    r = fx_open_op(fx, VMRPC_BIND, 0, 1, SOCK_STREAM, (struct in_addr) { }, 0);
+    fx_ok(r);
+    sin = r.addr;
+    fx_ok(fx_op(fx, VMRPC_LISTEN, 0, 5, 0));
+    client = peer_connect(SOCK_STREAM, ntohs(sin.sin_port));
+    fx_wait(fx, 0, VMRPC_IN);
+    fx_ok(fx_accept(fx, 0, 1, 1));
+    fx_ok(fx_op(fx, VMRPC_SHUTDOWN, 1, SHUT_WR, 0));
+    fx_ok(fx_op(fx, VMRPC_CONNECT, 1, 0, 0));
+    fx_addr_op(fx, VMRPC_CONNECT, 1, fx->peer4, port);
+    fd = accept(listener, NULL, NULL);
+    fx_wait(fx, 1, VMRPC_OUT);
+    vmrpc_lock(fx->srv);
+    g_assert_false(fx->srv->socks[1]->fin_sent);
+    vmrpc_unlock(fx->srv);
+    deny(fx);
+    g_assert_cmpuint(fx_counters(fx)->connections_ended, ==, 1);
+    close(fd);
+    close(client);
+    close(listener);
+    end_fx();
+    end_file();
+}
+
+int main(int argc, char **argv)
+{
+    fx_init();
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/vmrpc-server/between/disconnect", test_disconnect);
+    g_test_add_func("/vmrpc-server/between/parked", test_parked);
+    g_test_add_func("/vmrpc-server/between/reload-before", test_reload_before);
+    g_test_add_func("/vmrpc-server/between/reload-while-connecting",
+                    test_reload_while_connecting);
+    g_test_add_func("/vmrpc-server/between/reload-unanswered",
+                    test_reload_unanswered);
+    g_test_add_func("/vmrpc-server/between/reload-accepted",
+                    test_reload_accepted);
+    return g_test_run();
+}

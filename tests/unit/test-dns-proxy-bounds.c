@@ -175,8 +175,10 @@ static void test_bad_queries(void)
     for (int qdcount = 0; qdcount <= 2; qdcount += 2) {
         begin_query("a.example", DNS_TYPE_A);
         msg.buf[5] = qdcount;
+        w->rejected = DNS_RCODE_NOERROR;
         query(w);
         assert_header_only(w, 0x8181);
+        g_assert_cmpint(w->rejected, ==, DNS_RCODE_FORMERR);
     }
     /* Fewer records than the header says */
     begin_query("a.example", DNS_TYPE_A);

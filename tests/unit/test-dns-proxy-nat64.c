@@ -270,6 +270,8 @@ static void test_nat64_addresses(void)
     assert_records(w, "a.example 70 1 192.0.2.1;");
     g_assert_cmpstr(w->resolved, ==, "a.example ::ffff:192.0.2.1 70;");
     g_assert_cmpuint(COUNTER(w, addresses_unusable), ==, 2);
+    g_assert_cmpstr(w->unusable, ==,
+                    "::ffff:198.18.0.1, ::ffff:127.0.0.1, ");
     nat64_end(w);
 
     /* nothing is left */

@@ -138,6 +138,7 @@ static void test_unusable(void)
     deliver(w, 0, DNS_UPSTREAM_OK);
     assert_records(w, "a.example 60 1 198.18.0.1;");
     g_assert_cmpuint(COUNTER(w, addresses_unusable), ==, 1);
+    g_assert_cmpstr(w->unusable, ==, "fe80::1, ");
 
     /* No usable address: NODATA, not an error */
     ask(w, "b.example", DNS_TYPE_A);

@@ -279,20 +279,38 @@ static VMRPC_LOCKED int proxy_usable4(void *opaque, const DnsName *asked,
 }
 
 /* Counts and traces an address that was removed from an answer. */
-static VMRPC_LOCKED void proxy_blocked(void *opaque, const DnsName *asked,
-                                       const struct in6_addr *addr6)
+static VMRPC_LOCKED void proxy_withheld(void *opaque, const DnsName *asked,
+                                        const struct in6_addr *addr6,
+                                        int error)
 {
     VmrpcServer *srv = opaque;
     char dest[INET6_ADDRSTRLEN], name[DNS_NAME_TEXT_MAX];
-    VmrpcRefusal refusal = {
-        .error = EACCES, .dest = dest, .name = name,
-        .reason = "private-address",
-    };
+    VmrpcRefusal refusal = { .error = -error, .dest = dest, .name = name };
+    uint64_t *counter, of_proxy = 0;    /* the proxy counts unusable ones */
 
     inet_ntop(AF_INET6, addr6, dest, sizeof(dest));
     dns_name_to_text(asked, name);
-    is_rebound(srv, asked, addr6, &refusal.line);
-    vmrpc_refused(&srv->reach, &refusal, &srv->reach.counters.refused_private);
+    if (error == -EACCES) {
+        is_rebound(srv, asked, addr6, &refusal.line);
+        refusal.reason = "private-address";
+        counter = &srv->reach.counters.refused_private;
+    } else {
+        refusal.reason = "unusable-address";
+        counter = &of_proxy;
+    }
+    vmrpc_refused(&srv->reach, &refusal, counter);
+}
+
+/* Traces a query that cannot be understood; the proxy counts it. */
+static VMRPC_LOCKED void proxy_rejected(void *opaque, DnsRcode rcode)
+{
+    VmrpcServer *srv = opaque;
+    VmrpcRefusal refusal = {
+        .reason = rcode == DNS_RCODE_REFUSED ? "dns-kind" : "dns-malformed",
+    };
+    uint64_t of_proxy = 0;
+
+    vmrpc_refused(&srv->reach, &refusal, &of_proxy);
 }
 
 static bool proxy_nat64_available(void *opaque)
@@ -361,7 +379,8 @@ static const DnsProxyOps proxy_ops = {
     .is_above = proxy_is_above,
     .usable = proxy_usable,
     .usable4 = proxy_usable4,
-    .blocked = proxy_blocked,
+    .withheld = proxy_withheld,
+    .rejected = proxy_rejected,
     .nat64_available = proxy_nat64_available,
     .hides_ech = proxy_hides_ech,
     .uses_ipv6 = proxy_uses_ipv6,

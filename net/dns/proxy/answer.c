@@ -649,7 +649,7 @@ void dns_proxy_answer_plain(DnsProxy *p, Request *r, const Reply *reply)
     dns_proxy_plain_addresses(p, r, reply, &found);
     p->counters.answers_plain++;
     dns_proxy_tell_plain(p, r, &found);
-    if (found.unusable || found.num_private || found.over_limit) {
+    if (found.num_withheld || found.over_limit) {
         answer_some(p, r, reply, &found);
     } else {
         pass(p, r, reply, upstream_ede(reply));

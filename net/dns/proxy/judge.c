@@ -10,25 +10,22 @@
 
 #include "net/dns/proxy/judge.h"
 
-static void block(DnsProxy *p, Request *r, const struct in6_addr *addr6)
-{
-    r->blocked = true;
-    r->left_out = true;
-    p->counters.addresses_private++;
-    p->ops->blocked(p->opaque, &r->client.question.name, addr6);
-}
-
-/* Does the owner's verdict let the address through?  If not, count it. */
+/* Does the owner's verdict let the address through?  If not, count and tell. */
 static bool judge(DnsProxy *p, Request *r, const struct in6_addr *addr6,
                   int ret)
 {
-    if (ret == -EACCES) {
-        block(p, r, addr6);
-    } else if (ret) {
-        p->counters.addresses_unusable++;
-        r->left_out = true;
+    if (!ret) {
+        return true;
     }
-    return !ret;
+    r->left_out = true;
+    if (ret == -EACCES) {
+        r->blocked = true;
+        p->counters.addresses_private++;
+    } else {
+        p->counters.addresses_unusable++;
+    }
+    p->ops->withheld(p->opaque, &r->client.question.name, addr6, ret);
+    return false;
 }
 
 bool dns_proxy_lets(DnsProxy *p, Request *r, const struct in6_addr *addr6)
@@ -39,11 +36,10 @@ bool dns_proxy_lets(DnsProxy *p, Request *r, const struct in6_addr *addr6)
 
 void dns_proxy_leave_out(DnsProxy *p, Request *r, const PlainAddresses *found)
 {
-    p->counters.addresses_unusable += found->unusable;
     p->counters.addresses_over_limit += found->over_limit;
-    r->left_out |= found->unusable || found->over_limit;
-    for (size_t i = 0; i < found->num_private; i++) {
-        block(p, r, &found->private[i]);
+    r->left_out |= found->over_limit;
+    for (size_t i = 0; i < found->num_withheld; i++) {
+        judge(p, r, &found->withheld[i].addr6, found->withheld[i].error);
     }
 }
 

@@ -548,17 +548,10 @@ static uint64_t *check_admission(DnsProxy *p, const Client *client,
     return ret ? &p->counters.refused_rate : NULL;
 }
 
-/*
- * Step (1).  @verdict: the owner's decision if it was asked already, or NULL.
- * Returns NULL if the query is good.  Otherwise returns the counter of the
- * reason, and sets *rcode and perhaps *ede.
- */
-static uint64_t *check_query(DnsProxy *p, Client *client, const uint8_t *msg,
-                             size_t len, const int *verdict, DnsRcode *rcode,
-                             int *ede)
+/* Is this a query that one can understand?  Result: as check_query() */
+static uint64_t *check_form(DnsProxy *p, Client *client, const uint8_t *msg,
+                            size_t len, DnsRcode *rcode)
 {
-    uint64_t *counter;
-
     if (client->flags & DNS_FLAGS_OPCODE) {
         *rcode = DNS_RCODE_NOTIMP;
         return &p->counters.notimp;
@@ -573,6 +566,24 @@ static uint64_t *check_query(DnsProxy *p, Client *client, const uint8_t *msg,
     if (!is_ordinary(&client->question)) {
         *rcode = DNS_RCODE_REFUSED;
         return &p->counters.refused;
+    }
+    return NULL;
+}
+
+/*
+ * Step (1).  @verdict: the owner's decision if it was asked already, or NULL.
+ * Returns NULL if the query is good.  Otherwise returns the counter of the
+ * reason, and sets *rcode and perhaps *ede.
+ */
+static uint64_t *check_query(DnsProxy *p, Client *client, const uint8_t *msg,
+                             size_t len, const int *verdict, DnsRcode *rcode,
+                             int *ede)
+{
+    uint64_t *counter = check_form(p, client, msg, len, rcode);
+
+    if (counter) {
+        p->ops->rejected(p->opaque, *rcode);
+        return counter;
     }
     counter = check_admission(p, client, verdict, rcode, ede);
     if (counter) {

@@ -219,12 +219,11 @@ void dns_proxy_plain_addresses(const DnsProxy *p, const Request *r,
     const DnsName *asked = &r->client.question.name;
     uint32_t ttl = UINT32_MAX;
     DnsName end = *asked;
-    struct in_addr addr4;
+    struct in_addr addr4 = { };
     DnsCursor cursor;
     DnsRr rr;
 
-    found->num = found->unusable = found->over_limit = 0;
-    found->num_private = 0;
+    found->num = found->num_withheld = found->over_limit = 0;
     if (dns_reply_follow(reply, &end, &ttl, NULL, NULL)) {
         return;
     }
@@ -233,10 +232,9 @@ void dns_proxy_plain_addresses(const DnsProxy *p, const Request *r,
         int ret = dns_rdata_a(&cursor, &rr, &addr4);
 
         ret = ret ? ret : p->ops->usable4(p->opaque, asked, addr4);
-        if (ret == -EACCES && found->num_private < DNS_PROXY_MAX_ADDRESSES) {
-            found->private[found->num_private++] = mapped(addr4);
-        } else if (ret && ret != -EACCES) {
-            found->unusable++;
+        if (ret && found->num_withheld < DNS_PROXY_MAX_ADDRESSES) {
+            found->withheld[found->num_withheld].addr6 = mapped(addr4);
+            found->withheld[found->num_withheld++].error = ret;
         } else if (ret || found->num == DNS_PROXY_MAX_ADDRESSES) {
             found->over_limit++;
         } else {

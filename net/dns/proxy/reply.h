@@ -60,11 +60,13 @@ bool dns_reply_is_negative(const Reply *reply);
 typedef struct PlainAddresses {
     DnsProxyAddress addr[DNS_PROXY_MAX_ADDRESSES];
     size_t num;
-    size_t unusable;
-    /* addresses that did not fit into addr or private */
+    /* addresses that did not fit into addr or withheld */
     size_t over_limit;
-    struct in6_addr private[DNS_PROXY_MAX_ADDRESSES];
-    size_t num_private;
+    struct {
+        struct in6_addr addr6;
+        int error;              /* of the owner's usable4() */
+    } withheld[DNS_PROXY_MAX_ADDRESSES];
+    size_t num_withheld;
 } PlainAddresses;
 
 /* Find the A records at the end of the aliases of the name of r. */

@@ -107,11 +107,16 @@ typedef struct DnsProxyOps {
      */
     int (*usable4)(void *opaque, const DnsName *asked, struct in_addr addr4);
     /*
-     * usable or usable4 has returned -EACCES, so the guest is not told of this
-     * address (A as ::ffff:192.0.2.1).
+     * usable or usable4 has returned this error, so the guest is not told of
+     * this address (A as ::ffff:192.0.2.1).
      */
-    void (*blocked)(void *opaque, const DnsName *asked,
-                    const struct in6_addr *addr6);
+    void (*withheld)(void *opaque, const DnsName *asked,
+                     const struct in6_addr *addr6, int error);
+    /*
+     * A query was refused before admit(): no query that one can understand, or
+     * one for what no guest gets.  Its name is not known, or means nothing.
+     */
+    void (*rejected)(void *opaque, DnsRcode rcode);
     /* Has the network a NAT64 prefix, so that plain IPv4 addresses work? */
     bool (*nat64_available)(void *opaque);
     /*

@@ -17,6 +17,7 @@
 #   make run        boot a guest on vmmnet [RUN="options"] [DISK=image.qcow2] [MACHINE=microvm]
 #   make run-migration   move a VM to another network; watch it keep its address
 #   make run-dns    OpenSSH with our DNS library, where AAAA is lost or addresses are forged
+#   make run-confine     a guest that may reach names only tries each known way out
 #   make run-cvsw   two tenants on two hosts, in tunnels that their own NICs make
 #   make check      all tests but tests/run --layers suites, which take an hour;
 #                   make check-quick: those that take seconds
@@ -85,7 +86,7 @@ install = meson configure build/programs --prefix=$$(control/install --print-pre
 
 .DEFAULT_GOAL := all
 .PHONY: all full lean asan bpf ha hostd dns policy test lint guests deps run run-migration run-cvsw \
-        run-dns check check-quick bench install install-control install-ha install-hostd install-dns deb clean \
+        run-confine run-dns check check-quick bench install install-control install-ha install-hostd install-dns deb clean \
         distclean
 
 all: $(or $(strip $(configured)),full)
@@ -167,6 +168,12 @@ run-cvsw:
 	@qemu/deps build run cvsw
 	@$(MAKE) --no-print-directory lean
 	@$(PYTHON) -m lab.run_cvsw $(RUN)
+
+run-confine:
+	@qemu/ready $@
+	@qemu/deps build run confine
+	@$(MAKE) --no-print-directory lean policy
+	@$(PYTHON) -m lab.run_confine $(RUN)
 
 run-dns:
 	@qemu/ready $@

@@ -65,12 +65,13 @@ RECORDS = (
 
 @dataclass
 class Lab:
-    """A host for VMs and a peer with servers, one wire apart."""
+    """A host for VMs and a peer with servers, one wire apart; ``root`` is the web server's."""
 
     network: Network
     host: Namespace
     peer: Namespace
     link: Link
+    root: Path
     web_log: Path
     dns_log: Path
 
@@ -121,4 +122,4 @@ def lab(records: Sequence[str] = (), rough: Rough = SMOOTH) -> Iterator[Lab]:
         web_log = stack.enter_context(peers.web(peer, root))
         dns_log = stack.enter_context(peers.dns(peer, [*RECORDS, *records], DNS_ADDRESS))
         stack.enter_context(peers.echo(peer, ECHO_PORT))
-        yield Lab(network, host, peer, link, web_log, dns_log)
+        yield Lab(network, host, peer, link, root, web_log, dns_log)

@@ -39,7 +39,10 @@ SYSTEMS = {
     "alpine": ("alpine", "3.22.0", "", "Alpine Linux v3.22"),
 }
 DERIVED, FOREIGN = ("ubuntu", "mint"), ("fedora", "arch", "alpine")
-ASKING = ("run", "run-migration", "run-cvsw", "run-dns", "check", "check-quick", "bench", "guests")
+ASKING = (
+    *("run", "run-migration", "run-confine", "run-cvsw", "run-dns"),
+    *("check", "check-quick", "bench", "guests"),
+)
 
 
 @dataclass

@@ -16,7 +16,7 @@
 #include "hw/vmrpc/server/state.h"
 #include "hw/vmrpc/server/timer.h"
 
-static void (*at_bind)(Fx *fx), (*at_connect)(Fx *fx);
+static void (*at_bind)(Fx *fx), (*at_connect)(Fx *fx), (*at_sendmsg)(Fx *fx);
 static Fx *the_fx;
 static struct in_addr the_peer;
 static uint16_t the_port;
@@ -49,6 +49,14 @@ int __wrap_bind(int fd, const struct sockaddr *addr, socklen_t len)
     return __real_bind(fd, addr, len);
 }
 
+ssize_t __real_sendmsg(int fd, const struct msghdr *msg, int flags);
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags);
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+    happen(&at_sendmsg);
+    return __real_sendmsg(fd, msg, flags);
+}
+
 static Fx *fx_of(const FxOptions *o)
 {
     the_fx = fx_new(o);
@@ -58,7 +66,7 @@ static Fx *fx_of(const FxOptions *o)
 
 static void end_fx(void)
 {
-    g_assert_true(!at_bind && !at_connect);
+    g_assert_true(!at_bind && !at_connect && !at_sendmsg);
     fx_free(the_fx);
     vmrpc_audit_free(g_steal_pointer(&the_audit));
 }
@@ -253,6 +261,127 @@ static void test_reload_accepted(void)
     end_file();
 }
 
+/* --- datagrams ------------------------------------------------------------ */
+
+/* Sends with @flags, to @port of the peer (0: without a destination). */
+static FxReply send_part(Fx *fx, unsigned port, int flags, size_t len)
+{
+    struct vmrpc_req req = fx_req(fx, VMRPC_SENDMSG, 0);
+
+    if (port) {
+        req.addr.family = GUINT16_TO_LE(VMRPC_AF_INET);
+        req.addr.addr = fx->peer4.s_addr;
+        req.addr.port = htons(port);
+    }
+    req.u.msg.flags = fx_le(flags);
+    return fx_call(fx, &req, "0123456789abcdef", len, NULL, 0);
+}
+
+/* All parts of a datagram go where the first one goes, at its rule's cost. */
+static void test_parts_budget(void)
+{
+    uint16_t port[2];
+    int peer[2] = { peer_socket(SOCK_DGRAM, &port[0]),
+                    peer_socket(SOCK_DGRAM, &port[1]) };
+    g_autofree char *policy = g_strdup_printf("allow host udp %u sent 12/h\n"
+                                              "allow host\n", port[0]);
+    Fx *fx = fx_of(&(FxOptions) { .policy = policy });
+    char data[16];
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_ok(send_part(fx, port[0], MSG_MORE, 1));
+    fx_fails(send_part(fx, port[1], 0, 16), EDESTADDRREQ);
+    g_assert_cmpint(recv(peer[0], data, 16, MSG_DONTWAIT), ==, -1);
+    /* The beginning is gone. */
+    fx_ok(send_part(fx, port[1], 0, 16));
+    g_assert_cmpint(recv(peer[1], data, 16, 0), ==, 16);
+    fx_ok(send_part(fx, port[0], MSG_MORE, 1));
+    fx_ok(send_part(fx, 0, 0, 2));
+    g_assert_cmpint(recv(peer[0], data, 16, 0), ==, 3);
+    fx_ok(send_part(fx, port[0], MSG_MORE, 1));
+    fx_fails(send_part(fx, 0, 0, 16), EACCES);
+    /* What is begun for one peer is not the beginning of what goes to another. */
+    fx_ok(send_part(fx, port[0], MSG_MORE, 1));
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->peer4, port[1]));
+    fx_fails(send_part(fx, 0, 0, 16), EDESTADDRREQ);
+    g_assert_cmpint(recv(peer[0], data, 16, MSG_DONTWAIT), ==, -1);
+    /* Without UDP_CORK, what it held back has left. */
+    fx_ok(fx_setsockopt(fx, 0, IPPROTO_UDP, 1, &(uint32_t) { fx_le(1) }, 4));
+    fx_ok(send_part(fx, port[0], 0, 1));
+    fx_ok(fx_setsockopt(fx, 0, IPPROTO_UDP, 1, &(uint32_t) { 0 }, 4));
+    g_assert_cmpint(recv(peer[0], data, 16, 0), ==, 1);
+    fx_ok(send_part(fx, port[1], 0, 16));
+    close(peer[0]);
+    close(peer[1]);
+    end_fx();
+}
+
+/* A later part is a new one for the rules. */
+static void test_parts_reload(void)
+{
+    uint16_t port;
+    int peer = peer_socket(SOCK_DGRAM, &port);
+    Fx *fx;
+
+    new_file("allow host\n");
+    fx = fx_of(&(FxOptions) { .policy_path = the_file.path });
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_ok(send_part(fx, port, MSG_MORE, 1));
+    deny(fx);
+    fx_fails(send_part(fx, 0, 0, 16), ENETUNREACH);
+    g_assert_cmpint(recv(peer, &(char) { 0 }, 1, MSG_DONTWAIT), ==, -1);
+    close(peer);
+    end_fx();
+    end_file();
+}
+
+static void connect_elsewhere(Fx *fx)
+{
+    fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 0, the_peer, the_port), EALREADY);
+}
+
+/* A datagram to the peer does not go to another one, by its terms. */
+static void test_send_and_connect(void)
+{
+    uint16_t port;
+    int peer = peer_socket(SOCK_DGRAM, &port);
+    int other = peer_socket(SOCK_DGRAM, &the_port);
+    g_autofree char *policy = g_strdup_printf("allow host udp %u sent 12/h\n"
+                                              "allow host\n", the_port);
+    Fx *fx = fx_of(&(FxOptions) { .policy = policy });
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->peer4, port));
+    at_sendmsg = connect_elsewhere;
+    fx_ok(send_part(fx, 0, 0, 16));
+    fx_ok(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->peer4, the_port));
+    close(peer);
+    close(other);
+    end_fx();
+}
+
+static void begin_elsewhere(Fx *fx)
+{
+    fx_fails(send_part(fx, the_port, MSG_MORE, 1), EAGAIN);
+}
+
+/* Nor does it become a part of one that another thread begins. */
+static void test_send_and_begin(void)
+{
+    uint16_t port;
+    int peer = peer_socket(SOCK_DGRAM, &port);
+    int other = peer_socket(SOCK_DGRAM, &the_port);
+    Fx *fx = fx_of(&(FxOptions) { .policy = "allow host\n" });
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    at_sendmsg = begin_elsewhere;
+    fx_ok(send_part(fx, port, 0, 16));
+    g_assert_cmpint(recv(peer, &(char) { 0 }, 1, 0), ==, 1);
+    close(peer);
+    close(other);
+    end_fx();
+}
+
 int main(int argc, char **argv)
 {
     fx_init();
@@ -266,5 +395,11 @@ int main(int argc, char **argv)
                     test_reload_unanswered);
     g_test_add_func("/vmrpc-server/between/reload-accepted",
                     test_reload_accepted);
+    g_test_add_func("/vmrpc-server/between/parts-budget", test_parts_budget);
+    g_test_add_func("/vmrpc-server/between/parts-reload", test_parts_reload);
+    g_test_add_func("/vmrpc-server/between/send-and-connect",
+                    test_send_and_connect);
+    g_test_add_func("/vmrpc-server/between/send-and-begin",
+                    test_send_and_begin);
     return g_test_run();
 }

@@ -377,9 +377,12 @@ static VMRPC_LOCKED int connect_by(VmrpcServer *srv, VmrpcSock *s,
     if (s->type == SOCK_STREAM && s->users && (pass->terms || s->terms)) {
         return -EALREADY;
     }
-    /* One that sends to the peer before could send to one that demands more. */
-    if (s->type == SOCK_DGRAM && s->users &&
-        pass->says != VMRPC_SAYS_ANYTHING) {
+    /*
+     * One that sends to the peer before could send to one that demands more, by
+     * the terms and with the line of the former.
+     */
+    if (s->senders && (pass->says != VMRPC_SAYS_ANYTHING || pass->terms ||
+                       s->terms || srv->config.audit)) {
         return -EALREADY;
     }
     if (pass->terms && pass->terms->via) {

@@ -249,6 +249,104 @@ static ssize_t sent(VmrpcServer *srv, const VmrpcSock *s,
     return vmrpc_sock_error(srv, s, dest, n);
 }
 
+/* --- a datagram that several calls send ----------------------------------- */
+
+/*
+ * The host sends all parts to the destination of the first one, whatever those
+ * of the others are.  So they must be the same, and each is judged again: by
+ * the rules and terms of now.  All of it happens with the lock: a datagram of
+ * another thread would become a part, too.
+ */
+static bool is_part(const VmrpcSock *s, const VmrpcCall *call)
+{
+    return s->proto == IPPROTO_UDP &&
+           (call->arg[0] & MSG_MORE || s->corked || s->begun);
+}
+
+/* A send that fails (EFAULT) discards what is begun. */
+static void discard_begun(VmrpcSock *s)
+{
+    struct iovec nowhere = { NULL, 1 };
+    struct msghdr msg = { .msg_iov = &nowhere, .msg_iovlen = 1 };
+
+    sendmsg(s->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+    s->begun = false;
+}
+
+/* The guest's address of where @call sends; sin_family 0: none is named. */
+static struct sockaddr_in named_by(const VmrpcSock *s, const VmrpcCall *call)
+{
+    struct sockaddr_in sin;
+
+    vmrpc_call_addr(call, &sin);
+    if (sin.sin_family == AF_INET) {
+        return sin;
+    }
+    return vmrpc_sock_is_connected(s)
+           ? (struct sockaddr_in) { .sin_family = AF_INET, .sin_addr = s->peer4,
+                                    .sin_port = s->peer_port }
+           : (struct sockaddr_in) { };
+}
+
+/* A later part that names no destination, of a socket without a peer */
+static VMRPC_LOCKED int judge_begun(VmrpcServer *srv, VmrpcSock *s,
+                                    VmrpcTerms **terms, VmrpcSays *says)
+{
+    VmrpcPass pass VMRPC_UNINITIALIZED;
+    struct sockaddr_storage host;
+    int len;
+
+    if (!s->begun_peer.sin_family) {
+        return 0;               /* its peer is inside the guest */
+    }
+    len = vmrpc_evidence_dest(srv, s, &s->begun_peer, &host, &pass);
+    if (len < 0) {
+        return len;
+    }
+    vmrpc_terms_unref(*terms);
+    *terms = pass.terms;
+    *says = pass.says;
+    return 0;
+}
+
+/*
+ * May this part be sent?  *@terms and *@says are those of its destination, or
+ * become so.
+ */
+static VMRPC_LOCKED int begin_part(VmrpcServer *srv, VmrpcSock *s,
+                                   const VmrpcCall *call, VmrpcTerms **terms,
+                                   VmrpcSays *says)
+{
+    struct sockaddr_in to = named_by(s, call);
+    int ret = 0;
+
+    if (s->senders) {
+        return -EAGAIN;
+    }
+    if (!s->begun) {
+        s->begun_peer = to;
+        return 0;
+    }
+    if (!to.sin_family) {
+        ret = judge_begun(srv, s, terms, says);
+    } else if (to.sin_addr.s_addr != s->begun_peer.sin_addr.s_addr ||
+               to.sin_port != s->begun_peer.sin_port) {
+        return -EDESTADDRREQ;
+    }
+    /* The first part was not looked at. */
+    return ret == 0 && *says != VMRPC_SAYS_ANYTHING ? -EACCES : ret;
+}
+
+static VMRPC_LOCKED void end_part(VmrpcSock *s, const VmrpcCall *call,
+                                  ssize_t n)
+{
+    if (n >= 0) {
+        s->begun = call->arg[0] & MSG_MORE || s->corked;
+    } else if (s->begun && n != -EAGAIN) {
+        discard_begun(s);
+    }
+}
+
 /* Sends to the destination in @msg. */
 static VMRPC_LOCKED ssize_t send_to(VmrpcServer *srv, VmrpcSock *s,
                                     VmrpcCall *call, struct msghdr *msg,
@@ -283,13 +381,15 @@ static VMRPC_LOCKED ssize_t send_to(VmrpcServer *srv, VmrpcSock *s,
         if (n) {
             return n;
         }
+        s->senders++;
         vmrpc_sock_enter(srv, s);
         n = sendmsg(s->fd, msg, flags) < 0 ? -errno : (ssize_t)call->out_len;
-        return vmrpc_sock_leave(srv, s) ? sent(srv, s, msg, n) : n;
+        vmrpc_sock_leave(srv, s);
+        s->senders--;
+        return s->removed ? n : sent(srv, s, msg, n);
     }
     other = s->proto == IPPROTO_UDP ? vmrpc_gateway_datagram_out(srv, s,
                                         dest_port(msg, s), call) : NULL;
-    vmrpc_sock_enter(srv, s);
     if (other) {
         msg->msg_iov[0] = (struct iovec) { other->data, other->len };
         msg->msg_iovlen = 1;
@@ -300,13 +400,21 @@ static VMRPC_LOCKED ssize_t send_to(VmrpcServer *srv, VmrpcSock *s,
     } else {
         msg->msg_iovlen = vmrpc_call_out_slice(call, 0, msg->msg_iov);
     }
+    if (is_part(s, call)) {
+        n = sendmsg(s->fd, msg, flags) < 0 ? -errno : (ssize_t)call->out_len;
+        return sent(srv, s, msg, n);
+    }
+    s->senders += s->type == SOCK_DGRAM;
+    vmrpc_sock_enter(srv, s);
     n = sendmsg(s->fd, msg, flags);
     if (n < 0) {
         n = -errno;
     } else if (other) {
         n = call->out_len;
     }
-    return vmrpc_sock_leave(srv, s) ? sent(srv, s, msg, n) : n;
+    vmrpc_sock_leave(srv, s);
+    s->senders -= s->type == SOCK_DGRAM;
+    return s->removed ? n : sent(srv, s, msg, n);
 }
 
 static VMRPC_LOCKED ssize_t send_host(VmrpcServer *srv, VmrpcSock *s,
@@ -317,9 +425,14 @@ static VMRPC_LOCKED ssize_t send_host(VmrpcServer *srv, VmrpcSock *s,
     VmrpcTerms *terms;
     uint64_t taken = 0;
     VmrpcSays says;
+    bool part;
     ssize_t n;
 
     n = send_destination(srv, s, call, &msg, &ss, &terms, &says);
+    part = is_part(s, call);
+    if (n == 0 && part) {
+        n = begin_part(srv, s, call, &terms, &says);
+    }
     if (n == 0 && terms) {
         n = vmrpc_budget_send(srv, terms, s, call, msg.msg_name, &taken);
     }
@@ -328,6 +441,9 @@ static VMRPC_LOCKED ssize_t send_host(VmrpcServer *srv, VmrpcSock *s,
     }
     if (n == 0) {
         n = send_to(srv, s, call, &msg, says);
+    }
+    if (part) {
+        end_part(s, call, n);
     }
     if (terms) {
         vmrpc_budget_sent(terms, taken, n);
@@ -339,11 +455,8 @@ static VMRPC_LOCKED ssize_t send_host(VmrpcServer *srv, VmrpcSock *s,
     return n;
 }
 
-/* A send that fails (EFAULT) discards the datagram that MSG_MORE began. */
 static int discard(VmrpcServer *srv, VmrpcSock *s)
 {
-    struct iovec nowhere = { NULL, 1 };
-    struct msghdr msg = { .msg_iov = &nowhere, .msg_iovlen = 1 };
     struct sockaddr_storage ss;
 
     if (s->proto != IPPROTO_UDP || !vmrpc_sock_is_host(s)) {
@@ -352,7 +465,7 @@ static int discard(VmrpcServer *srv, VmrpcSock *s)
     /* See send_destination(). */
     if (s->peer == VMRPC_PEER_REMOTE || vmrpc_sock_is_bound(s) ||
         vmrpc_own_address(&srv->reach, 0, &ss) < 0) {
-        sendmsg(s->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+        discard_begun(s);
     }
     return 0;
 }

@@ -150,6 +150,7 @@ void vmrpc_datagrams_option(VmrpcSock *s, int level, int name,
     number = GINT32_FROM_LE(number);
     if (name == UDP_CORK) {
         s->corked = number;
+        s->begun &= s->corked;  /* it has left */
     } else if (name == UDP_SEGMENT) {
         s->segment = number;
     }

@@ -155,6 +155,7 @@ struct VmrpcSock {
     int fd;                     /* -1: none (VMRPC_BACKING_RESOLVER, _LOST) */
     unsigned refs;              /* of the table and of calls */
     unsigned users;             /* calls that use fd without the lock */
+    unsigned senders;           /* of these, send a datagram */
     bool removed;               /* from the table */
     VmrpcPeer peer;
     bool accepted;              /* the peer has connected to the guest */
@@ -185,6 +186,9 @@ struct VmrpcSock {
     VmrpcSays says;             /* what its peer demands of datagrams */
     GPtrArray *flows;           /* NULL: none */
     bool corked;                /* UDP_CORK */
+    /* calls-data.c: the host may hold the beginning of a datagram, to there */
+    bool begun;
+    struct sockaddr_in begun_peer;      /* as the guest named it */
     uint16_t segment;           /* UDP_SEGMENT */
     VmrpcTerms *terms;          /* of the rule that allowed peer4; or NULL */
 

@@ -31,6 +31,8 @@ void vmrpc_park(VmrpcServer *srv, VmrpcSock *s, VmrpcParked what)
 {
     if (s->parked == VMRPC_PARKED_NONE) {
         s->parked = what;
+        s->parked_events = what == VMRPC_PARKED_SEND ? VMRPC_OUT :
+                           what == VMRPC_PARKED_ACCEPT ? VMRPC_IN : 0;
         s->parked_link.data = s;
         g_queue_push_tail_link(&srv->parked, &s->parked_link);
     }
@@ -41,6 +43,7 @@ void vmrpc_unpark(VmrpcServer *srv, VmrpcSock *s)
     if (s->parked != VMRPC_PARKED_NONE) {
         g_queue_unlink(&srv->parked, &s->parked_link);
         s->parked = VMRPC_PARKED_NONE;
+        s->parked_events = 0;
     }
 }
 

@@ -45,7 +45,6 @@
 #include <string.h>
 
 #include "hw/vmrpc/server/groups.h"
-#include "hw/vmrpc/server/parked.h"
 #include "hw/vmrpc/server/resolver-queue.h"
 #include "hw/vmrpc/server/timer.h"
 #include "hw/vmrpc/server/watch.h"
@@ -100,8 +99,8 @@ uint32_t vmrpc_sock_ready(const VmrpcSock *s)
 {
     uint32_t ready = s->ops->ready ? s->ops->ready(s) : s->ready;
 
-    return vmrpc_parked_mask(s, (ready & ~s->held) |
-                                vmrpc_dns_answers_ready(s));
+    return (ready & ~(s->held | s->parked_events)) |
+           vmrpc_dns_answers_ready(s);
 }
 
 /* --- events --------------------------------------------------------------- */

@@ -262,6 +262,7 @@ struct VmrpcSock {
 
     /* parked.c, calls-connect.c */
     VmrpcParked parked;
+    uint32_t parked_events;     /* that it is not ready for meanwhile */
     GList parked_link;
     uint32_t parked_flow;       /* of VMRPC_PARKED_CONNECT: sin6_flowinfo */
 

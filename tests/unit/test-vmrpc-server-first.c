@@ -42,6 +42,7 @@ VmrpcSaidStep __wrap_vmrpc_hello_look(VmrpcHello *hello, const uint8_t *kept,
                                        size_t len, VmrpcSaid *said,
                                        size_t *pass);
 
+static VmrpcAudit *audit;       /* NULL: none */
 static int64_t ahead_ms;
 static GByteArray *scribbled;   /* the guest changes it during the call */
 
@@ -112,7 +113,8 @@ static World *world_new(const char *policy)
     World *w = g_new0(World, 1);
     VmrpcTracer tracer = { .refused = trace_refused };
 
-    w->fx = fx_new(&(FxOptions) { .policy = policy, .nat64 = true });
+    w->fx = fx_new(&(FxOptions) { .policy = policy, .nat64 = true,
+                                  .audit = audit });
     vmrpc_server_set_tracer(w->fx->srv, &tracer);
     memset(&traced, 0, sizeof(traced));
     w->listener = peer_socket(SOCK_STREAM, &w->port);
@@ -719,6 +721,79 @@ static void test_race(void)
     }
 }
 
+/* --- the audit log ---------------------------------------------------------- */
+
+/* The lines of an event, from the names of their members "said" on */
+static char *lines_of(const char *event)
+{
+    g_autofree char *wanted = g_strdup_printf("\"event\":\"%s\"", event);
+    GString *found = g_string_new("");
+    const char *text;
+    size_t len;
+
+    while ((len = vmrpc_audit_peek(audit, 0, &text))) {
+        g_autofree char *copy = g_strndup(text, len);
+        g_auto(GStrv) lines = g_strsplit(copy, "\n", -1);
+
+        for (char **line = lines; *line; line++) {
+            const char *said = strstr(*line, "\"said\":");
+
+            if (strstr(*line, wanted) && said) {
+                g_string_append_printf(found, "%s\n", said);
+            }
+        }
+        vmrpc_audit_consume(audit, len);
+    }
+    return g_string_free(found, FALSE);
+}
+
+/* What is said has a line, once for each name, and also if it may not be. */
+static void test_log(void)
+{
+    const VmrpcAuditConfig config = { .full = VMRPC_AUDIT_WAIT };
+    g_autoptr(GByteArray) good = stream_of((HelloSpec) { .name = NAME,
+                                                         .alpn = "h2" });
+    g_autoptr(GByteArray) bad = stream_of((HelloSpec) { .name = OTHER });
+    g_autofree char *tls = NULL, *refused = NULL, *http = NULL;
+    World *w;
+
+    audit = vmrpc_audit_new(&config);
+    w = world_new(POLICY);
+    connect_guest(w);
+    guest_sends(w, good->data, good->len, 1);
+    peer_has(w, good->data, good->len);
+    tls = lines_of("said");
+    g_assert_cmpstr(tls, ==, "\"said\":\"" NAME "\",\"says\":\"tls\","
+                    "\"alpn\":\"h2\"}\n");
+    hang_up(w);
+    connect_guest(w);
+    fx_fails(fx_send(w->fx, 0, bad->data, bad->len), EACCES);
+    refused = lines_of("refused");
+    g_assert_cmpstr(refused, ==, "\"said\":\"" OTHER "\"}\n");
+    world_free(w);
+
+    w = world_new(HTTP);
+    connect_guest(w);
+    for (unsigned i = 0; i < 3; i++) {
+        guest_sends(w, HEAD "\r\n", strlen(HEAD "\r\n"), RECORD);
+        peer_has(w, HEAD "\r\n", strlen(HEAD "\r\n"));
+    }
+    http = lines_of("said");
+    g_assert_cmpstr(http, ==, "\"said\":\"" NAME "\",\"says\":\"http\"}\n");
+    /* Another one waits for the log; the bytes of others do not. */
+    vmrpc_audit_set_stuck(audit, true);
+    fx_fails(fx_send(w->fx, 0, HEAD "\r\n", strlen(HEAD "\r\n")), EAGAIN);
+    g_assert_true(peer_has_nothing(w));
+    if (vmrpc_audit_set_stuck(audit, false)) {
+        vmrpc_server_audit_has_room(w->fx->srv);
+    }
+    fx_wait(w->fx, 0, VMRPC_OUT);
+    guest_sends(w, HEAD "\r\n", strlen(HEAD "\r\n"), RECORD);
+    world_free(w);
+    vmrpc_audit_free(audit);
+    audit = NULL;
+}
+
 int main(int argc, char **argv)
 {
     fx_init();
@@ -727,6 +802,7 @@ int main(int argc, char **argv)
         return 77;
     }
     g_test_add_func("/server/first/parts", test_parts);
+    g_test_add_func("/server/first/log", test_log);
     g_test_add_func("/server/first/server-first", test_server_first);
     g_test_add_func("/server/first/memory", test_memory);
     g_test_add_func("/server/first/no-room", test_no_room);

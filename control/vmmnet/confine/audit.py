@@ -34,7 +34,10 @@ error.
 _SPAN = re.compile(r"(\d+)([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 #: What a line may be about.
-EVENTS = ("open", "refused", "watched", "close", "name", "answer", "policy", "lost")
+EVENTS = (
+    *("open", "refused", "watched", "said", "close"),
+    *("name", "answer", "policy", "lost"),
+)
 
 #: Does a line belong to what was asked for?
 _Test = Callable[[Event], bool]

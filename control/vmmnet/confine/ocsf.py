@@ -24,6 +24,7 @@ _KINDS = {
     "close": (_NETWORK, 2, "Close"),
     "refused": (_NETWORK, 5, "Refuse"),
     "watched": (_NETWORK, 6, "Traffic"),
+    "said": (_NETWORK, 6, "Traffic"),
     "name": (_DNS, 1, "Query"),
     "answer": (_DNS, 2, "Response"),
 }

@@ -101,6 +101,7 @@ _WHAT = {
     "open": _destination,
     "refused": _destination,
     "watched": _destination,
+    "said": _destination,
     "close": _close,
     "name": _name,
     "answer": _answer,

@@ -26,6 +26,7 @@ const char *vmrpc_audit_event_name(VmrpcAuditEvent event)
         [VMRPC_AUDIT_OPEN] = "open",
         [VMRPC_AUDIT_REFUSED] = "refused",
         [VMRPC_AUDIT_WATCHED] = "watched",
+        [VMRPC_AUDIT_SAID] = "said",
         [VMRPC_AUDIT_CLOSE] = "close",
         [VMRPC_AUDIT_NAME] = "name",
         [VMRPC_AUDIT_ANSWER] = "answer",
@@ -242,6 +243,7 @@ size_t vmrpc_audit_format(const VmrpcAuditEntry *entry, const char *who,
     vmrpc_json_add_string(&j, "file", entry->file);
     vmrpc_json_add_string(&j, "problem", entry->problem);
     vmrpc_json_add_string(&j, "said", entry->said);
+    vmrpc_json_add_string(&j, "says", entry->says);
     vmrpc_json_add_string(&j, "alpn", entry->alpn);
     add_list(&j, entry);
     j.size = size;

@@ -30,6 +30,7 @@ typedef enum VmrpcAuditEvent {
     VMRPC_AUDIT_OPEN,           /* traffic with a peer begins */
     VMRPC_AUDIT_REFUSED,        /* the policy or a limit refused something */
     VMRPC_AUDIT_WATCHED,        /* "watch" let pass what "deny" would not */
+    VMRPC_AUDIT_SAID,           /* a name in the first bytes of a stream */
     VMRPC_AUDIT_CLOSE,          /* a socket that was opened is closed */
     VMRPC_AUDIT_NAME,           /* the guest asks for a name */
     VMRPC_AUDIT_ANSWER,         /* addresses of a name, or its validation */
@@ -53,6 +54,7 @@ typedef struct VmrpcAuditEntry {
     const char *const *asked;   /* names of the peer, the latest first */
     size_t asked_num;
     const char *said;           /* in a TLS hello or an HTTP head */
+    const char *says;           /* "tls", "http" */
     const char *alpn;
     const char *verdict;        /* "allow", "deny", "watch" */
     const char *reason;

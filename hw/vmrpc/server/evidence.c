@@ -25,6 +25,8 @@
 #include "hw/vmrpc/server/timer.h"
 #include "hw/vmrpc/wire/uninitialized.h"
 
+#define HASH            UINT64_C(14695981039346656037)
+
 /* The names of a peer, as text */
 typedef struct Names {
     size_t num;
@@ -92,6 +94,7 @@ static VMRPC_LOCKED void begin(VmrpcSock *s,
     }
     memcpy(&s->opened_peer, peer, sizeof(s->opened_peer));
     s->open_error = 0;
+    s->said = 0;
 }
 
 void vmrpc_evidence_tell_open(VmrpcServer *srv, VmrpcSock *s,
@@ -138,6 +141,20 @@ void vmrpc_evidence_accept(VmrpcServer *srv, VmrpcSock *s,
     }
 }
 
+/*
+ * The peer of a stream that has "open".  A race may have been won by an address
+ * before the latest; behind a proxy, the host's socket has another peer.
+ */
+static void peer_of(const VmrpcSock *s, struct sockaddr_storage *peer)
+{
+    socklen_t len = sizeof(*peer);
+    bool direct = !s->terms || !s->terms->via;
+
+    if (!direct || getpeername(s->fd, (struct sockaddr *)peer, &len) < 0) {
+        memcpy(peer, &s->opened_peer, sizeof(s->opened_peer));
+    }
+}
+
 void vmrpc_evidence_tell_close(VmrpcServer *srv, VmrpcSock *s)
 {
     VmrpcAuditEntry entry = {
@@ -147,13 +164,9 @@ void vmrpc_evidence_tell_close(VmrpcServer *srv, VmrpcSock *s)
         .error = s->so_error ?: s->open_error ?: s->reported_error,
     };
     struct sockaddr_storage peer;
-    socklen_t len = sizeof(peer);
 
     if (s->type == SOCK_STREAM) {
-        /* A race may have been won by an address before the latest. */
-        if (getpeername(s->fd, (struct sockaddr *)&peer, &len) < 0) {
-            memcpy(&peer, &s->opened_peer, sizeof(s->opened_peer));
-        }
+        peer_of(s, &peer);
         entry.peer = &peer;
     }
     entry.ms = vmrpc_now_ms() - s->opened_ms;
@@ -161,7 +174,7 @@ void vmrpc_evidence_tell_close(VmrpcServer *srv, VmrpcSock *s)
     write_line(srv, &entry);
 }
 
-/* FNV-1a */
+/* FNV-1a, from HASH on */
 static uint64_t hash(uint64_t h, const void *data, size_t len)
 {
     const uint8_t *octet = data;
@@ -179,7 +192,7 @@ static VMRPC_LOCKED uint64_t *place_of(VmrpcServer *srv, const VmrpcSock *s,
 {
     const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)dest;
     const struct sockaddr_in *sin = (const struct sockaddr_in *)dest;
-    uint64_t h = UINT64_C(14695981039346656037);
+    uint64_t h = HASH;
 
     h = hash(h, &s->handle, sizeof(s->handle));
     h = hash(h, &s->gen, sizeof(s->gen));
@@ -191,13 +204,43 @@ static VMRPC_LOCKED uint64_t *place_of(VmrpcServer *srv, const VmrpcSock *s,
     return &srv->audit_peers[(h ^ h >> 32) % VMRPC_AUDIT_PEERS];
 }
 
-int vmrpc_evidence_datagram(VmrpcServer *srv, VmrpcSock *s,
-                            const struct sockaddr_storage *dest)
+void vmrpc_evidence_said(VmrpcServer *srv, VmrpcSock *s,
+                         const struct sockaddr_storage *peer, VmrpcSays says,
+                         const VmrpcSaid *said)
+{
+    uint32_t name = hash(HASH, said->name, strlen(said->name)) | 1;
+    struct sockaddr_storage own;
+    VmrpcAuditEntry entry = {
+        .event = VMRPC_AUDIT_SAID, .proto = s->proto, .peer = peer ?: &own,
+        .has_socket = true, .socket = s->handle, .said = said->name,
+        .says = says == VMRPC_SAYS_HTTP ? "http" : "tls",
+        .alpn = says != VMRPC_SAYS_HTTP && *said->alpn ? said->alpn : NULL,
+    };
+
+    /* Each request of HTTP says it again. */
+    if (srv->config.audit && (peer || s->said != name)) {
+        if (!peer) {
+            peer_of(s, &own);
+        }
+        write_line(srv, &entry);
+        s->said = name;
+    }
+}
+
+int vmrpc_evidence_sends(VmrpcServer *srv, VmrpcSock *s,
+                         const struct sockaddr_storage *dest)
 {
     struct sockaddr_storage peer;
     socklen_t len = sizeof(peer);
     uint64_t *place, value;
 
+    if (s->type == SOCK_STREAM) {
+        if (!vmrpc_evidence_admits(srv)) {
+            vmrpc_park(srv, s, VMRPC_PARKED_SEND);
+            return -EAGAIN;
+        }
+        return 0;
+    }
     if (!dest && s->peer_opened) {
         return 0;
     }

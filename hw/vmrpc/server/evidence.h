@@ -8,6 +8,7 @@
 #define HW_VMRPC_EVIDENCE_H
 
 #include "hw/vmrpc/reach/judge.h"
+#include "hw/vmrpc/said/said.h"
 #include "hw/vmrpc/server/state.h"
 
 /*
@@ -58,21 +59,30 @@ static inline VMRPC_LOCKED void vmrpc_evidence_close(VmrpcServer *srv,
 VMRPC_LOCKED void vmrpc_evidence_accept(VmrpcServer *srv, VmrpcSock *s,
                                         const struct sockaddr_storage *peer);
 
-/* vmrpc_evidence_send(), of a datagram, where there is a log. */
-VMRPC_LOCKED int vmrpc_evidence_datagram(VmrpcServer *srv, VmrpcSock *s,
-                                         const struct sockaddr_storage *dest);
+/* vmrpc_evidence_send() where there is a log. */
+VMRPC_LOCKED int vmrpc_evidence_sends(VmrpcServer *srv, VmrpcSock *s,
+                                      const struct sockaddr_storage *dest);
 
 /*
  * @s is about to send to @dest, or to its peer if that is NULL.  Returns 0, or
- * -EAGAIN if that has to wait.
+ * -EAGAIN if that has to wait: a datagram may begin something, and a stream may
+ * say a name.
  */
 static inline VMRPC_LOCKED int
 vmrpc_evidence_send(VmrpcServer *srv, VmrpcSock *s,
                     const struct sockaddr_storage *dest)
 {
-    return srv->config.audit && s->type == SOCK_DGRAM
-           ? vmrpc_evidence_datagram(srv, s, dest) : 0;
+    return srv->config.audit && (s->type == SOCK_DGRAM || s->first)
+           ? vmrpc_evidence_sends(srv, s, dest) : 0;
 }
+
+/*
+ * The guest says this to @peer, or to the peer of the stream @s if that is
+ * NULL, and may.
+ */
+VMRPC_LOCKED void vmrpc_evidence_said(VmrpcServer *srv, VmrpcSock *s,
+                                      const struct sockaddr_storage *peer,
+                                      VmrpcSays says, const VmrpcSaid *said);
 
 /* The policy or a limit refused something (VmrpcReachTracer). */
 VMRPC_LOCKED void vmrpc_evidence_refused(VmrpcServer *srv,

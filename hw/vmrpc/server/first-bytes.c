@@ -51,6 +51,7 @@
 #include "hw/vmrpc/reach/report.h"
 #include "hw/vmrpc/said/head.h"
 #include "hw/vmrpc/said/hello.h"
+#include "hw/vmrpc/server/evidence.h"
 #include "hw/vmrpc/server/ready.h"
 #include "hw/vmrpc/server/timer.h"
 #include "hw/vmrpc/wire/uninitialized.h"
@@ -258,6 +259,7 @@ static VMRPC_LOCKED int look(VmrpcServer *srv, VmrpcSock *s,
             if (reason != VMRPC_SAID_OK) {
                 return refuse(srv, s, reason, said.name, line);
             }
+            vmrpc_evidence_said(srv, s, NULL, s->first->says, &said);
         }
     }
 }

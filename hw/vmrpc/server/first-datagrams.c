@@ -30,6 +30,7 @@
 #include "hw/vmrpc/reach/judge.h"
 #include "hw/vmrpc/reach/report.h"
 #include "hw/vmrpc/said/initial.h"
+#include "hw/vmrpc/server/evidence.h"
 
 /* Octets of memory for a flow, beside what it keeps */
 #define FLOW_SIZE       512
@@ -256,6 +257,17 @@ static void flush(const VmrpcSock *s, Flow *flow, const struct msghdr *msg,
     g_ptr_array_set_size(flow->kept, 0);
 }
 
+static VMRPC_LOCKED void tell_said(VmrpcServer *srv, VmrpcSock *s,
+                                   const struct msghdr *msg,
+                                   const VmrpcSaid *said)
+{
+    struct sockaddr_storage peer;
+
+    if (peer_of(s, msg, &peer)) {
+        vmrpc_evidence_said(srv, s, &peer, VMRPC_SAYS_TLS, said);
+    }
+}
+
 /* One datagram, a private copy.  Returns its length, or a negative errno. */
 static VMRPC_LOCKED ssize_t send_one(VmrpcServer *srv, VmrpcSock *s, Flow *flow,
                                      const struct msghdr *msg, uint8_t *octets,
@@ -287,6 +299,7 @@ static VMRPC_LOCKED ssize_t send_one(VmrpcServer *srv, VmrpcSock *s, Flow *flow,
             return ret;
         }
         flow->greeted = true;
+        tell_said(srv, s, msg, &said);
         flush(s, flow, msg, flags);
         return send_copy(s, msg, octets, len, flags);
     default:

@@ -257,6 +257,7 @@ struct VmrpcSock {
     bool opened;                /* the audit log has a line "open" of it */
     bool peer_opened;           /* of a datagram socket: of its peer, too */
     int open_error;             /* of connect(), positive errno */
+    uint32_t said;              /* hash of the name that it said last */
     int64_t opened_ms;
     struct sockaddr_in6 opened_peer;    /* or a sockaddr_in; of a stream */
 

@@ -36,6 +36,7 @@ LINES = """\
 {"v":1,"seq":11,"time":"2026-11-28T09:14:09.000000Z","vm":"db","dev":"v0","event":"answer","name":"evil.example","type":"A","security":"bogus"}
 {"v":1,"seq":12,"time":"2026-11-28T09:14:09.000000Z","vm":"db","dev":"v0","event":"refused","verdict":"deny","reason":"limit-sockets","errno":"EMFILE"}
 {"v":1,"seq":13,"time":"2026-11-28T09:14:09.000000Z","vm":"db","dev":"v0","event":"later","what":"new"}
+{"v":1,"seq":14,"time":"2026-11-28T09:14:09.000000Z","vm":"db","dev":"v0","event":"said","proto":"tcp","address":"2001:db8:80::80","port":443,"socket":46,"said":"www.example.com","says":"tls","alpn":"h2"}
 """
 EVENTS = [json.loads(line) for line in LINES.splitlines()]
 
@@ -68,6 +69,7 @@ def test_lines_for_people(file: Path) -> None:
         "db v0  answer  evil.example A  bogus",
         "db v0  refused  deny (limit-sockets, EMFILE)",
         "db v0  later  what=new",
+        "db v0  said  tcp [2001:db8:80::80]:443  says www.example.com",
     ]
     assert answer.err == "vmmnet audit: db v0: the device has lost 12 lines before 10\n"
 
@@ -81,14 +83,14 @@ def test_events_are_those_of_the_schema() -> None:
 @pytest.mark.parametrize(
     ("words", "numbers"),
     [
-        ("", range(1, 14)),
+        ("", range(1, 15)),
         ("--event refused --event watched", (6, 7, 12)),
         ("--verdict deny", (6, 9, 12)),
-        ("--vm db", range(8, 14)),
-        ("--name WWW.example.com.", (2, 3, 4)),
+        ("--vm db", range(8, 15)),
+        ("--name WWW.example.com.", (2, 3, 4, 14)),
         ("--name *.example", (4, 9, 11)),
         ("--name *.example --verdict deny", (9,)),
-        ("--since 2026-11-28T09:14:08Z", range(9, 14)),
+        ("--since 2026-11-28T09:14:08Z", range(9, 15)),
         ("--since 2026-11-28T10:14:08+01:00 --event lost", (10,)),
         ("--since 1s", ()),
         ("--since 99999d --event policy", (1,)),
@@ -220,7 +222,7 @@ def test_events_of_ocsf(file: Path) -> None:
     events = [json.loads(line) for line in audit(file, "--ocsf").out.splitlines()]
     assert [each["type_uid"] for each in events] == [
         *(99, 400301, 400302, 400101, 400102, 400105, 400106),
-        *(400101, 400301, 99, 400302, 400105, 99),
+        *(400101, 400301, 99, 400302, 400105, 99, 400106),
     ]
     for made, line in zip(events, EVENTS, strict=True):
         assert made["class_uid"] * 100 + made["activity_id"] == made["type_uid"]

@@ -216,7 +216,6 @@ static void run(Daemon *d)
     sigprocmask(SIG_BLOCK, &some, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
-    base_systemd_notify("READY=1");
     while (!is_over) {
         int wait = dnsc_loop_timeout_ms(&d->loop);
 
@@ -268,6 +267,8 @@ static int start(Daemon *d)
     if (dnsc_unbound_warning(warning)) {
         base_log(LOG_WARNING, "%s", warning);
     }
+    /* Clients are met from here on, and behind this there is no way to tell. */
+    base_systemd_notify("READY=1");
     return shut_in(&error) ? EXIT_DONE : args_cannot("%s", error.text);
 }
 

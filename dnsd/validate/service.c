@@ -36,7 +36,8 @@
 #include "net/dns/upstream/origin.h"
 #include "net/dns/upstream/verdict.h"
 
-#define CLIENTS_MAX     16
+/* A VM that moves within a host has two.  Each may take 30 MB: ASKS_MAX */
+#define CLIENTS_MAX     2
 #define ASKS_MAX        1024            /* of a client, under way */
 /* Octets of replies to be sent: nothing more is read; it is hung up on */
 #define QUEUED_MAX      (256u << 10)
@@ -372,13 +373,12 @@ static int take_first(Client *client)
     return ret ? ret : 1;
 }
 
-static void tell_wrong(ValidateService *s, int ret)
+static void tell_wrong(ValidateService *s, const char *why)
 {
     static const BaseLogRate rate = { 60 * SECOND, 10 };
 
     if (base_log_may(&s->wrong, &rate, base_clock(CLOCK_MONOTONIC))) {
-        base_log(LOG_WARNING, "a client is hung up on: %s", ret == -ENOMEM
-                 ? "out of memory" : "what it has sent is no query");
+        base_log(LOG_WARNING, "a client is hung up on: %s", why);
     }
 }
 
@@ -408,7 +408,8 @@ static void on_client(DnscSource *source, uint32_t events)
         continue;
     }
     if (ret) {
-        tell_wrong(client->service, ret);
+        tell_wrong(client->service, ret == -ENOMEM
+                   ? "out of memory" : "what it has sent is no query");
         hang_up(client);
         return;
     }
@@ -421,6 +422,8 @@ void validate_service_take(ValidateService *s, int fd)
                                                    : NULL;
 
     if (!client) {
+        tell_wrong(s, s->client_count < CLIENTS_MAX ? "out of memory"
+                   : "there are others, and a VM has no more");
         close(fd);
         return;
     }

@@ -85,6 +85,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "hostd/vmmnet-hostd": hostd.binary(),
         "ha/vmmnet-ha": agent_binary(),
         "dnsd/server/vmmnet-dnsd": dns_room.program("vmmnet-dnsd"),
+        "dnsd/validate/vmmnet-validate@": dns_room.program("vmmnet-validate"),
     }.items():
         shutil.copy(program, programs)
         text = (paths.ROOT / f"{unit}.service.in").read_text()
@@ -103,6 +104,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "state: /var/lib/vmmnet/ha.state\ncontrol: /run/vmmnet/ha.sock\n"
     )
     (settings / "dnsd.yaml").write_text(DNSD)
+    (settings / "own.anchor").write_text(f"signed.example. DS 1 13 2 {'0e' * 32}\n")
     (settings / "ddns.secret").write_text(f"{SECRET}\n")
     (settings / "tenants.yaml").write_text(TENANTS)
     (settings / "keys/red1").write_bytes(bytes(32))
@@ -308,3 +310,42 @@ def test_folder_in_run_is_removed(host: Booted, space: Namespace) -> None:
     host.run("systemctl", "restart", *sockets)
     for unit in sockets:
         wait.until(lambda each=unit: _answers(host, each, "show"), f"{unit} answers again")
+
+
+#: Asks the validator of a VM for an address, and prints how much it was told.
+_ASK = """
+import socket, struct
+s = socket.socket(socket.AF_UNIX)
+s.connect("/run/vmmnet-validate/web/socket")
+query = struct.pack(">HHHHHH", 7, 0x100, 1, 0, 0, 0) + b"\\3www\\7example\\0\\0\\1\\0\\1"
+s.sendall(struct.pack(">H", len(query)) + query)
+reply = s.recv(9999)
+print(struct.unpack(">HHHHHH", reply[2:14])[3] if reply else "nothing")
+"""
+
+
+def test_the_validator_of_a_vm(host: Booted) -> None:
+    """As libvirt's hook starts it: it may ask one server, and is back when it is killed."""
+    unit = "vmmnet-validate@web"
+    options = "--allow=12345 --dns=127.0.0.1 --trust-anchor=/etc/vmmnet/own.anchor"
+    host.run("systemctl", "start", "vmmnet-dnsd")
+    host.run("mkdir", "-p", "/run/vmmnet/libvirt/validate")
+    host.run("sh", "-c", f"echo \"OPTIONS='{options}'\" >/run/vmmnet/libvirt/validate/web")
+    allowed = ("IPAddressDeny=any", "IPAddressAllow=127.0.0.1")
+    host.run("systemctl", "set-property", "--runtime", unit, *allowed)
+    done = host.run("systemctl", "restart", unit, check=False)
+    assert done.returncode == 0, host.log(unit)
+
+    def is_answered() -> bool:
+        return host.run("python3", "-c", _ASK, check=False).stdout == "1\n"
+
+    assert is_answered(), host.log(unit)
+    shown = host.run("systemctl", "show", unit, "-p", "IPAddressAllow,MemoryMax,User").stdout
+    assert "IPAddressAllow=127.0.0.1" in shown and "MemoryMax=83886080" in shown
+    before = host.run("systemctl", "show", unit, "-p", "MainPID").stdout
+    host.run("systemctl", "kill", "-s", "KILL", unit)
+    wait.until(is_answered, "an answer of the next one")
+    assert host.run("systemctl", "show", unit, "-p", "MainPID").stdout != before
+    host.run("systemctl", "stop", unit)
+    host.run("systemctl", "revert", unit)
+    assert not is_answered()

@@ -566,7 +566,7 @@ static void test_away(void)
     server_free(s);
 }
 
-/* A client that asks and reads nothing; one that sends what is no query */
+/* One that sends what is no query; one that reads nothing; one too many */
 static void test_rude_clients(void)
 {
     Server *s = server_new();
@@ -574,24 +574,29 @@ static void test_rude_clients(void)
     Client *c = client_new(s, DNS_DNSSEC_STRICT, 0);
     DnsQuestion q = { .type = DNS_TYPE_A, .qclass = DNS_CLASS_IN };
     uint8_t query[2 + DNS_QUERY_MAX], octet;
-    int greedy = base_listener_connect(socket_path);
-    int wrong = base_listener_connect(socket_path);
+    int greedy, other;
     size_t len;
 
     g_assert_cmpint(dns_name_from_text(&q.name, "x.other.example"), ==, 0);
     len = dns_query_build(query + 2, &q, DNS_FLAG_RD, false);
     query[0] = 0;
     query[1] = len;
+    ask(c, &dns_upstream_ops, "a.signed.example", 0);
+    other = base_listener_connect(socket_path);
+    g_assert_cmpint(send(other, "\377\377", 2, 0), ==, 2);
+    g_assert_cmpint(read(other, &octet, 1), ==, 0);
+    close(other);
+    greedy = base_listener_connect(socket_path);
     for (int i = 0; i < 200000 &&
          send(greedy, query, len + 2, MSG_DONTWAIT) > 0; i++) {
         continue;
     }
-    g_assert_cmpint(send(wrong, "\377\377", 2, 0), ==, 2);
-    g_assert_cmpint(read(wrong, &octet, 1), ==, 0);
-    ask(c, &dns_upstream_ops, "a.signed.example", 0);
+    other = base_listener_connect(socket_path);
+    g_assert_cmpint(read(other, &octet, 1), ==, 0);
+    close(other);
+    ask(c, &dns_upstream_ops, "b.signed.example", 0);
     expect_told(c, DNS_UPSTREAM_BOGUS, "2, EDE 9");
     close(greedy);
-    close(wrong);
     client_free(c);
     validator_free(v);
     server_free(s);

@@ -217,8 +217,8 @@ static int allow_connect(scmp_filter_ctx filter)
 
 /* To make the control socket again; none of this connects */
 static const int allowed_control[] = {
-    SCMP_SYS(bind), SCMP_SYS(listen), SCMP_SYS(fchmod),
-    SCMP_SYS(dup3),
+    SCMP_SYS(bind), SCMP_SYS(listen), SCMP_SYS(fchmod), SCMP_SYS(chmod),
+    SCMP_SYS(fchmodat), SCMP_SYS(dup3),
 };
 
 static int allow_control(scmp_filter_ctx filter)

@@ -416,10 +416,10 @@ static void test_bounds(void)
     assert_refused(w, to_peer(w, part), "full", "", 0);
     w->fx->srv->flow_bytes -= VMRPC_FLOW_BYTES_MAX - 2000;
     /* Another thread sends to the peer before. */
-    w->fx->srv->socks[0]->users++;
+    w->fx->srv->socks[0]->senders++;
     fx_fails(fx_addr_op(w->fx, VMRPC_CONNECT, 0, fx_peer4(w->fx), w->port),
              EALREADY);
-    w->fx->srv->socks[0]->users--;
+    w->fx->srv->socks[0]->senders--;
     world_free(w);
 }
 

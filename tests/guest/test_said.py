@@ -163,6 +163,23 @@ def test_resumed(world: World, version: str) -> None:
     assert world.refused() == before
 
 
+def test_fast_open(world: World) -> None:
+    """The hello may be in the SYN, once it is agreed to."""
+    before = world.refused()
+    script = """
+import socket, ssl
+context = ssl._create_unverified_context()
+s = socket.socket()
+s.setsockopt(socket.IPPROTO_TCP, 30, 1)
+s.connect(('www.test', 443))
+s = context.wrap_socket(s, server_hostname='www.test')
+s.sendall(b'GET / HTTP/1.0\\r\\n\\r\\n')
+print(s.makefile().read())
+"""
+    assert "www.test TLSv1.3" in world.guest.run(["python3", "-c", script]).stdout
+    assert world.refused() == before
+
+
 def test_early_data(world: World) -> None:
     before = world.refused()
     world.s_client("-servername www.test -tls1_3 -sess_out /tmp/early")

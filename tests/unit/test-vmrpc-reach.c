@@ -469,6 +469,81 @@ static void test_nat64_unused(void)
 }
 
 /* A name may not lead to a private address, behind a NAT64 neither. */
+/* What the guest says at port 80 of an address; the rule's line, or negative */
+static int say(World *w, const char *addr6, const char *name)
+{
+    struct sockaddr_in6 sin6 = { .sin6_family = AF_INET6,
+                                 .sin6_addr = ip6(addr6),
+                                 .sin6_port = htons(80) };
+    struct sockaddr_storage host = { };
+    unsigned line;
+    int ret;
+
+    memcpy(&host, &sin6, sizeof(sin6));
+    ret = vmrpc_dest_says(&w->reach, &host, IPPROTO_TCP, name, &line);
+    return ret < 0 ? ret : (int)line;
+}
+
+static void test_says(void)
+{
+    DnsName from, to;
+    char name[32];
+    World w;
+
+    init(&w, true);
+    use_policy(&w, "allow www.test tcp 80 tls\ndeny bad.test\n"
+                   "allow *.test tcp 80 tls\nallow four.example tcp 80 tls\n"
+                   "default deny\n");
+    note(&w, "www.test", SERVER6, NULL);
+    note(&w, "bad.test", SERVER6, NULL);
+    note(&w, "far.test", OTHER6, NULL);
+    note(&w, "cdn.example", SERVER6, NULL);
+    g_assert_cmpint(say(&w, SERVER6, "www.test"), ==, 1);
+    g_assert_cmpint(say(&w, SERVER6, "WWW.Test"), ==, 1);
+    g_assert_cmpint(say(&w, SERVER6, "bad.test"), ==, -EACCES);
+    g_assert_cmpint(say(&w, SERVER6, "cdn.example"), ==, -EACCES);
+    g_assert_cmpint(say(&w, SERVER6, "far.test"), ==, -ENOENT);
+    g_assert_cmpint(say(&w, SERVER6, "never.test"), ==, -ENOENT);
+    g_assert_cmpint(say(&w, OTHER6, "far.test"), ==, 3);
+    /* However many names the address has, and after their time */
+    for (int i = 0; i < 3 * VMRPC_POLICY_MAX_NAMES; i++) {
+        g_snprintf(name, sizeof(name), "n%d.test", i);
+        note(&w, name, SERVER6, NULL);
+    }
+    now_ms += DAY_MS;
+    g_assert_cmpint(say(&w, SERVER6, "www.test"), ==, 1);
+    g_assert_cmpint(say(&w, SERVER6, "n0.test"), ==, 3);
+    /* By a name that the answers for it gave */
+    w.reach.targets = vmrpc_targets_new();
+    dns_name_from_text(&from, "origin.test");
+    dns_name_from_text(&to, "cdn.example");
+    g_assert_cmpint(say(&w, SERVER6, "origin.test"), ==, -ENOENT);
+    vmrpc_targets_note(w.reach.targets, &from, &to);
+    g_assert_cmpint(say(&w, SERVER6, "origin.test"), ==, 3);
+    g_assert_cmpint(say(&w, OTHER6, "origin.test"), ==, -ENOENT);
+    vmrpc_reach_destroy(&w.reach);
+}
+
+/* The address of an A record, behind the NAT64 */
+static void test_says_nat64(void)
+{
+    World w;
+
+    init(&w, true);
+    use_policy(&w, "deny 198.51.100.9\nallow four.test tcp 80 tls\n"
+                   "default deny\n");
+    announce(&w, PREFIX, NULL, true);
+    note(&w, "four.test", "::ffff:" SERVER4, "::ffff:198.51.100.9");
+    g_assert_cmpint(say(&w, "2001:db8:64::c633:6407", "four.test"), ==, 2);
+    g_assert_cmpint(say(&w, "2001:db8:64::c633:6408", "four.test"), ==,
+                    -ENOENT);
+    g_assert_cmpint(say(&w, "2001:db8:64::c633:6409", "four.test"), ==,
+                    -EACCES);
+    g_assert_cmpint(say(&w, "2001:db8:99::c633:6407", "four.test"), ==,
+                    -ENOENT);
+    vmrpc_reach_destroy(&w.reach);
+}
+
 static void test_private(void)
 {
     struct in6_addr plain = ip6("fd00::1"), a = ip6("::ffff:192.168.0.1");
@@ -542,6 +617,8 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc-reach/nat64", test_nat64);
     g_test_add_func("/vmrpc-reach/nat64-policy", test_nat64_policy);
     g_test_add_func("/vmrpc-reach/nat64-unused", test_nat64_unused);
+    g_test_add_func("/vmrpc-reach/says", test_says);
+    g_test_add_func("/vmrpc-reach/says-nat64", test_says_nat64);
     g_test_add_func("/vmrpc-reach/private", test_private);
     g_test_add_func("/vmrpc-reach/candidates", test_candidates);
     return g_test_run();

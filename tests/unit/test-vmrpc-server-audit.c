@@ -244,6 +244,34 @@ static void test_datagrams(void)
     free_world(&w);
 }
 
+/* Behind a proxy the lines have the destination, and the proxy's name. */
+static void test_via(void)
+{
+    uint16_t port;
+    int proxy = peer_socket(SOCK_STREAM, &port);
+    g_autofree char *policy = g_strdup_printf(
+        "proxy corp socks5 %s %u\nallow www.test tcp 443 via corp\n"
+        "default deny\n", fx_peer6, port);
+    World w = new_world(policy, VMRPC_AUDIT_DROP);
+
+    expect(&w, "\"policy\"*");
+    asked(&w, "www.test", "2001:db8:7::1");
+    fx_ok(fx_socket(w.fx, 0, 1, SOCK_STREAM));
+    g_assert_cmpint(fx_addr_op(w.fx, VMRPC_CONNECT, 0,
+                               fx_map(w.fx, "2001:db8:7::1"), 443).error, ==,
+                    EINPROGRESS);
+    expect(&w, "\"open\",*\"address\":\"2001:db8:7::1\",\"port\":443,"
+           "\"verdict\":\"allow\",\"line\":2,\"policy\":\"%s\",\"via\":"
+           "\"corp\",\"socket\":0,\"asked\":[\"www.test\"]}", id_of(&w));
+    close(accept(proxy, NULL, NULL));
+    g_assert_cmpint(fx_wait_error(w.fx, 0), !=, 0);
+    fx_ok(fx_op(w.fx, VMRPC_CLOSE, 0, 0, 0));
+    expect(&w, "\"close\",*\"address\":\"2001:db8:7::1\",\"port\":443,"
+           "\"error\":*");
+    close(proxy);
+    free_world(&w);
+}
+
 /* A listener of the guest; returns its port. */
 static unsigned listen_at(World *w, uint32_t handle)
 {
@@ -544,6 +572,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc-server/audit/refused", test_refused);
     g_test_add_func("/vmrpc-server/audit/watched", test_watched);
     g_test_add_func("/vmrpc-server/audit/datagrams", test_datagrams);
+    g_test_add_func("/vmrpc-server/audit/via", test_via);
     g_test_add_func("/vmrpc-server/audit/incoming", test_incoming);
     g_test_add_func("/vmrpc-server/audit/names", test_names);
     g_test_add_func("/vmrpc-server/audit/policy", test_policy);

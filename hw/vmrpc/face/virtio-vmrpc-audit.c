@@ -8,8 +8,8 @@
  * A reader that is slow lets the ring fill, and is waited for without a timer.
  * A file system that is full, and a connection that is closed, take nothing:
  * from then on the log is stuck, and with audit-full=wait nothing begins, even
- * with room in the ring.  The log of QEMU and an event tell that, and when it
- * is over.
+ * with room in the ring.  The log of QEMU and an event tell that, and when all
+ * lines are written again.
  *
  * A character device does not say how much of a write was done before an error.
  * So the line that may be broken is ended, and all lines of the write come
@@ -148,6 +148,8 @@ static bool drain_some(VirtIOVmrpc *s)
     }
     len = vmrpc_audit_peek(s->audit, g_get_real_time(), &text);
     if (!len) {
+        /* A reader that is slow takes some now and then: that is no news. */
+        set_blocked(s, NULL);
         return false;
     }
     n = write_part(s, text, len);
@@ -165,7 +167,6 @@ static bool drain_some(VirtIOVmrpc *s)
     timer_del(s->audit_timer);
     go_on(s, vmrpc_audit_set_stuck(s->audit, false));
     go_on(s, vmrpc_audit_consume(s->audit, n));
-    set_blocked(s, NULL);
     return true;
 }
 

@@ -423,6 +423,53 @@ static void test_bounds(void)
     world_free(w);
 }
 
+/* --- migration ------------------------------------------------------------- */
+
+static void keep(void *opaque, const VmrpcSavedSock *saved)
+{
+    *(VmrpcSavedSock *)opaque = *saved;
+}
+
+static void restore_entry(const VmrpcAddrMapEntry *entry, void *opaque)
+{
+    g_assert_cmpint(vmrpc_addrmap_restore(opaque, entry->addr4, &entry->addr6,
+                                          entry->remaining_ms, vmrpc_now_ms()),
+                    ==, 0);
+}
+
+/* The socket keeps its peer, which has heard no hello here. */
+static void test_migrated(void)
+{
+    World *w = world_new(POLICY);
+    g_autoptr(GByteArray) hello = hello_of(NAME);
+    g_autofree VmrpcSavedSock *saved = g_new0(VmrpcSavedSock, 1);
+    Fx *to;
+
+    fx_ok(fx_addr_op(w->fx, VMRPC_CONNECT, 0, fx_peer4(w->fx), w->port));
+    fx_ok(fx_send(w->fx, 0, hello->data, hello->len));
+    peer_has(w->fd, hello->data, hello->len);
+    vmrpc_server_save(w->fx->srv, keep, saved);
+    to = fx_new(&(FxOptions) { .policy = POLICY, .nat64 = true,
+                               .incoming = true });
+    vmrpc_addrmap_foreach(vmrpc_server_addrmap(w->fx->srv), vmrpc_now_ms(),
+                          restore_entry, vmrpc_server_addrmap(to->srv));
+    memcpy(to->sock, w->fx->sock, sizeof(to->sock));
+    to->edge = true;            /* as every socket that is restored */
+    fx_free(w->fx);
+    w->fx = to;
+    asked(w, NAME, fx_peer6);
+    g_assert_cmpint(vmrpc_server_restore(to->srv, saved), ==, 0);
+    to->sock[0].ready = 0;
+    fx_wait(to, 0, VMRPC_OUT);
+    fx_fails(fx_send(to, 0, SHORT, sizeof(SHORT)), EACCES);
+    peer_has_nothing(w->fd);
+    fx_ok(fx_send(to, 0, hello->data, hello->len));
+    peer_has(w->fd, hello->data, hello->len);
+    fx_ok(fx_send(to, 0, SHORT, sizeof(SHORT)));
+    peer_has(w->fd, SHORT, sizeof(SHORT));
+    world_free(w);
+}
+
 int main(int argc, char **argv)
 {
     fx_init();
@@ -440,5 +487,6 @@ int main(int argc, char **argv)
     g_test_add_func("/server/flows/cut-elsewhere", test_cut_elsewhere);
     g_test_add_func("/server/flows/memory", test_memory);
     g_test_add_func("/server/flows/bounds", test_bounds);
+    g_test_add_func("/server/flows/migrated", test_migrated);
     return g_test_run();
 }

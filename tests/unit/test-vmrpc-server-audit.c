@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/server/evidence.h"
 #include "hw/vmrpc/server/policy-file.h"
 #include "hw/vmrpc/server/state.h"
 #include "hw/vmrpc/server/timer.h"
@@ -269,6 +270,115 @@ static void test_via(void)
     expect(&w, "\"close\",*\"address\":\"2001:db8:7::1\",\"port\":443,"
            "\"error\":*");
     close(proxy);
+    free_world(&w);
+}
+
+/* A socket in the same place with the same number has lines of its own. */
+static void test_datagrams_again(void)
+{
+    World w = new_world(OWN, VMRPC_AUDIT_DROP);
+    uint16_t port;
+    int peer = peer_socket(SOCK_DGRAM, &port);
+
+    expect(&w, "\"policy\"*");
+    for (unsigned i = 0; i < 2; i++) {
+        fx_ok(fx_socket(w.fx, 0, 1, SOCK_DGRAM));
+        fx_ok(fx_sendto(w.fx, 0, w.fx->peer4, port, "x", 1));
+        expect(&w, "\"open\"*");
+        /* So does one that has ended its connection. */
+        fx_ok(fx_op(w.fx, VMRPC_CONNECT, 0, 0, 0));
+        expect(&w, "\"close\"*");
+        fx_ok(fx_sendto(w.fx, 0, w.fx->peer4, port, "x", 1));
+        expect(&w, "\"open\"*");
+        fx_ok(fx_op(w.fx, VMRPC_CLOSE, 0, 0, 0));
+        expect(&w, "\"close\"*");
+        expect_none(&w);
+    }
+    close(peer);
+    free_world(&w);
+}
+
+/* The line of a peer has what decided about it, not about the latest one. */
+static void test_peer_decided(void)
+{
+    uint16_t port[2];
+    int peer[2] = { peer_socket(SOCK_DGRAM, &port[0]),
+                    peer_socket(SOCK_DGRAM, &port[1]) };
+    g_autofree char *policy = g_strdup_printf("allow host udp %u\n"
+                                              "watch host udp %u\n"
+                                              "default deny\n", port[1],
+                                              port[0]);
+    World w = new_world(policy, VMRPC_AUDIT_DROP);
+
+    expect(&w, "\"policy\"*");
+    fx_ok(fx_socket(w.fx, 0, 1, SOCK_DGRAM));
+    fx_ok(fx_addr_op(w.fx, VMRPC_CONNECT, 0, w.fx->peer4, port[0]));
+    fx_ok(fx_sendto(w.fx, 0, w.fx->peer4, port[1], "x", 1));
+    expect(&w, "\"open\",*\"port\":%u,\"verdict\":\"allow\",\"line\":1,*",
+           port[1]);
+    fx_ok(fx_send(w.fx, 0, "x", 1));
+    expect(&w, "\"watched\",*\"port\":%u,*\"line\":2,*", port[0]);
+    expect(&w, "\"open\",*\"port\":%u,\"verdict\":\"watch\",\"line\":2,*",
+           port[0]);
+    close(peer[0]);
+    close(peer[1]);
+    free_world(&w);
+}
+
+/* Each address of a name that is tried has the line that decided about it. */
+static void test_race_decided(void)
+{
+    const VmrpcAuditConfig config = { .dev = "d" };
+    VmrpcNameAddr addrs[2] = { { .ttl_s = 60 }, { .ttl_s = 60 } };
+    World w = { .audit = vmrpc_audit_new(&config), .text = g_string_new("") };
+    uint16_t port;
+    int listener = peer_socket(SOCK_STREAM, &port);
+    DnsName name;
+
+    close(listener);
+    w.fx = fx_new(&(FxOptions) { .audit = w.audit, .nat64 = true, .policy =
+                  "watch 198.51.100.5\nwatch " FX_NAT64 "c633:6405\n"
+                  "allow host\n" });
+    expect(&w, "\"policy\"*");
+    dns_name_from_text(&name, "both.test");
+    inet_pton(AF_INET6, fx_peer6, &addrs[0].addr6);
+    inet_pton(AF_INET6, "::ffff:198.51.100.5", &addrs[1].addr6);
+    vmrpc_names_note(w.fx->srv->reach.names, &name, addrs, 2, vmrpc_now_ms());
+    fx_ok(fx_socket(w.fx, 0, 1, SOCK_STREAM));
+    fx_addr_op(w.fx, VMRPC_CONNECT, 0, w.fx->peer4, port);
+    expect(&w, "\"open\",*\"verdict\":\"allow\",\"line\":3,*");
+    fx_pump(w.fx);
+    expect(&w, "\"watched\",*\"line\":1,*");
+    expect(&w, "\"open\",*\"verdict\":\"watch\",\"line\":1,*");
+    free_world(&w);
+}
+
+/* Names are told apart, whatever a guest makes of them. */
+static void test_said_alike(void)
+{
+    static const char *const names[] = { "a90338.test", "a104742.test" };
+    World w = new_world(OWN, VMRPC_AUDIT_DROP);
+    uint16_t port;
+    int listener = peer_socket(SOCK_STREAM, &port);
+    int fd = fx_connect_stream(w.fx, 0, listener, port);
+
+    expect(&w, "\"policy\"*");
+    expect(&w, "\"open\"*");
+    for (unsigned i = 0; i < 4; i++) {
+        VmrpcSaid said = { };
+
+        g_strlcpy(said.name, names[i / 2], sizeof(said.name));
+        vmrpc_lock(w.fx->srv);
+        vmrpc_evidence_said(w.fx->srv, w.fx->srv->socks[0], NULL,
+                            VMRPC_SAYS_HTTP, &said);
+        vmrpc_unlock(w.fx->srv);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        expect(&w, "\"said\",*\"said\":\"%s\",*", names[i]);
+    }
+    expect_none(&w);
+    close(fd);
+    close(listener);
     free_world(&w);
 }
 
@@ -573,6 +683,11 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc-server/audit/watched", test_watched);
     g_test_add_func("/vmrpc-server/audit/datagrams", test_datagrams);
     g_test_add_func("/vmrpc-server/audit/via", test_via);
+    g_test_add_func("/vmrpc-server/audit/datagrams-again",
+                    test_datagrams_again);
+    g_test_add_func("/vmrpc-server/audit/peer-decided", test_peer_decided);
+    g_test_add_func("/vmrpc-server/audit/race-decided", test_race_decided);
+    g_test_add_func("/vmrpc-server/audit/said-alike", test_said_alike);
     g_test_add_func("/vmrpc-server/audit/incoming", test_incoming);
     g_test_add_func("/vmrpc-server/audit/names", test_names);
     g_test_add_func("/vmrpc-server/audit/policy", test_policy);

@@ -382,6 +382,7 @@ bool vmrpc_dest_is_allowed(VmrpcReach *reach,
     if (says) {
         *says = j.says;
     }
+    reach->decided = (VmrpcDecided) { j.why.reason, j.why.line };
     return allowed && j.condition.terms == terms;
 }
 

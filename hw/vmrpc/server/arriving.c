@@ -123,6 +123,7 @@ static VMRPC_LOCKED int connect_again(VmrpcServer *srv, VmrpcSock *s,
         return len;
     }
     s->says = pass.says;
+    s->peer_decided = s->decided;
     vmrpc_sock_take_terms(s, pass.terms);
     return connect(s->fd, (struct sockaddr *)&ss, len) < 0 ? -errno : 0;
 }

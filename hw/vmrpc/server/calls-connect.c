@@ -562,6 +562,7 @@ int vmrpc_call_connect(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
         }
     }
     if (ret == 0 && s->type == SOCK_DGRAM) {
+        s->peer_decided = s->decided;
         vmrpc_datagrams_connected(srv, s, pass.says);
     }
     if (ret == -EINPROGRESS && call->wait_us && !s->race && !s->proxied) {

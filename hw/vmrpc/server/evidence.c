@@ -11,9 +11,11 @@
  *
  * A stream has "open" with its connect().  A datagram socket has it with the
  * first datagram to a peer, as connect() sends nothing and many programs only
- * ask for an address by it.  Which peers had a line is remembered in a table of
- * hashes, one place for each hash: a peer that another one displaces gets a
- * second line.
+ * ask for an address by it.  Which peers had a line is remembered in a table,
+ * with one place for each hash: a peer that another one displaces gets a second
+ * line.  A guest can choose handles, generations and addresses of its own with
+ * one hash, so the places have the whole addresses, and count sockets
+ * themselves.
  */
 #include "hw/vmrpc/server/evidence.h"
 
@@ -24,8 +26,6 @@
 #include "hw/vmrpc/server/parked.h"
 #include "hw/vmrpc/server/timer.h"
 #include "hw/vmrpc/wire/uninitialized.h"
-
-#define HASH            UINT64_C(14695981039346656037)
 
 /* The names of a peer, as text */
 typedef struct Names {
@@ -85,16 +85,16 @@ int vmrpc_evidence_dest(VmrpcServer *srv, VmrpcSock *s,
 }
 
 /* @s has a line "open" of @peer. */
-static VMRPC_LOCKED void begin(VmrpcSock *s,
+static VMRPC_LOCKED void begin(VmrpcServer *srv, VmrpcSock *s,
                                const struct sockaddr_storage *peer)
 {
     if (!s->opened) {
-        s->opened = true;
+        s->opened = ++srv->opened_num;
         s->opened_ms = vmrpc_now_ms();
     }
     memcpy(&s->opened_peer, peer, sizeof(s->opened_peer));
     s->open_error = 0;
-    s->said = 0;
+    g_clear_pointer(&s->said, g_free);
 }
 
 void vmrpc_evidence_tell_open(VmrpcServer *srv, VmrpcSock *s,
@@ -124,7 +124,7 @@ void vmrpc_evidence_tell_open(VmrpcServer *srv, VmrpcSock *s,
         entry.error = 0;
     }
     write_line(srv, &entry);
-    begin(s, peer);
+    begin(srv, s, peer);
 }
 
 void vmrpc_evidence_accept(VmrpcServer *srv, VmrpcSock *s,
@@ -137,7 +137,7 @@ void vmrpc_evidence_accept(VmrpcServer *srv, VmrpcSock *s,
 
     if (srv->config.audit) {
         write_line(srv, &entry);
-        begin(s, peer);
+        begin(srv, s, peer);
     }
 }
 
@@ -170,11 +170,11 @@ void vmrpc_evidence_tell_close(VmrpcServer *srv, VmrpcSock *s)
         entry.peer = &peer;
     }
     entry.ms = vmrpc_now_ms() - s->opened_ms;
-    s->opened = false;
+    s->opened = 0;
     write_line(srv, &entry);
 }
 
-/* FNV-1a, from HASH on */
+/* FNV-1a */
 static uint64_t hash(uint64_t h, const void *data, size_t len)
 {
     const uint8_t *octet = data;
@@ -185,30 +185,50 @@ static uint64_t hash(uint64_t h, const void *data, size_t len)
     return h;
 }
 
-/* The place in the table for this peer of @s; *@value: what shows that */
-static VMRPC_LOCKED uint64_t *place_of(VmrpcServer *srv, const VmrpcSock *s,
-                                       const struct sockaddr_storage *dest,
-                                       uint64_t *value)
+/* @dest as an entry of the table, of @s */
+static VmrpcAuditPeer entry_of(const VmrpcSock *s,
+                               const struct sockaddr_storage *dest)
 {
     const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)dest;
     const struct sockaddr_in *sin = (const struct sockaddr_in *)dest;
-    uint64_t h = HASH;
+    VmrpcAuditPeer entry = { .opened = s->opened, .port = sin->sin_port };
 
-    h = hash(h, &s->handle, sizeof(s->handle));
-    h = hash(h, &s->gen, sizeof(s->gen));
-    h = hash(h, &sin->sin_port, sizeof(sin->sin_port));
-    h = dest->ss_family == AF_INET6
-        ? hash(h, &sin6->sin6_addr, sizeof(sin6->sin6_addr))
-        : hash(h, &sin->sin_addr, sizeof(sin->sin_addr));
-    *value = h | 1;             /* 0: none */
+    if (dest->ss_family == AF_INET6) {
+        entry.addr6 = sin6->sin6_addr;
+    } else {
+        entry.addr6.s6_addr[10] = entry.addr6.s6_addr[11] = 0xff;
+        memcpy(&entry.addr6.s6_addr[12], &sin->sin_addr, 4);
+    }
+    return entry;
+}
+
+static VMRPC_LOCKED VmrpcAuditPeer *place_of(VmrpcServer *srv,
+                                             const VmrpcAuditPeer *entry)
+{
+    uint64_t h = UINT64_C(14695981039346656037);
+
+    h = hash(h, &entry->opened, sizeof(entry->opened));
+    h = hash(h, &entry->port, sizeof(entry->port));
+    h = hash(h, &entry->addr6, sizeof(entry->addr6));
     return &srv->audit_peers[(h ^ h >> 32) % VMRPC_AUDIT_PEERS];
+}
+
+/* Has @dest a line "open" since @s had its first one? */
+static VMRPC_LOCKED bool is_known(VmrpcServer *srv, const VmrpcSock *s,
+                                  const struct sockaddr_storage *dest)
+{
+    VmrpcAuditPeer entry = entry_of(s, dest);
+    const VmrpcAuditPeer *place = place_of(srv, &entry);
+
+    return s->opened && place->opened == entry.opened &&
+           place->port == entry.port &&
+           IN6_ARE_ADDR_EQUAL(&place->addr6, &entry.addr6);
 }
 
 void vmrpc_evidence_said(VmrpcServer *srv, VmrpcSock *s,
                          const struct sockaddr_storage *peer, VmrpcSays says,
                          const VmrpcSaid *said)
 {
-    uint32_t name = hash(HASH, said->name, strlen(said->name)) | 1;
     struct sockaddr_storage own;
     VmrpcAuditEntry entry = {
         .event = VMRPC_AUDIT_SAID, .proto = s->proto, .peer = peer ?: &own,
@@ -218,12 +238,13 @@ void vmrpc_evidence_said(VmrpcServer *srv, VmrpcSock *s,
     };
 
     /* Each request of HTTP says it again. */
-    if (srv->config.audit && (peer || s->said != name)) {
+    if (srv->config.audit && (peer || g_strcmp0(s->said, said->name) != 0)) {
         if (!peer) {
             peer_of(s, &own);
         }
         write_line(srv, &entry);
-        s->said = name;
+        g_free(s->said);
+        s->said = g_strdup(said->name);
     }
 }
 
@@ -232,7 +253,7 @@ int vmrpc_evidence_sends(VmrpcServer *srv, VmrpcSock *s,
 {
     struct sockaddr_storage peer;
     socklen_t len = sizeof(peer);
-    uint64_t *place, value;
+    VmrpcAuditPeer entry;
 
     if (s->type == SOCK_STREAM) {
         if (!vmrpc_evidence_admits(srv)) {
@@ -249,15 +270,16 @@ int vmrpc_evidence_sends(VmrpcServer *srv, VmrpcSock *s,
             return 0;           /* and so nothing will leave */
         }
         dest = &peer;
+        s->decided = s->peer_decided;
     }
-    place = place_of(srv, s, dest, &value);
-    if (*place != value) {
+    if (!is_known(srv, s, dest)) {
         if (!vmrpc_evidence_admits(srv)) {
             vmrpc_park(srv, s, VMRPC_PARKED_SEND);
             return -EAGAIN;
         }
         vmrpc_evidence_open(srv, s, dest, NULL);
-        *place = value;
+        entry = entry_of(s, dest);
+        *place_of(srv, &entry) = entry;
     }
     s->peer_opened |= dest == &peer;
     return 0;

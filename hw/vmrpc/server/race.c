@@ -228,6 +228,7 @@ static VMRPC_LOCKED int start_attempt(VmrpcServer *srv, VmrpcRace *race,
                                     &says)) {
         return -EACCES;
     }
+    race->s->decided = srv->reach.decided;
     if (!vmrpc_evidence_admits(srv)) {
         return -ENOBUFS;
     }

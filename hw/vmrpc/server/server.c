@@ -666,8 +666,8 @@ VmrpcServer *vmrpc_server_new(const VmrpcServerConfig *config, bool incoming,
     };
     g_queue_init(&srv->parked);
     srv->refusals = g_new0(struct vmrpc_refusal, VMRPC_REFUSALS);
-    srv->audit_peers = config->audit ? g_new0(uint64_t, VMRPC_AUDIT_PEERS)
-                                     : NULL;
+    srv->audit_peers = config->audit
+                       ? g_new0(VmrpcAuditPeer, VMRPC_AUDIT_PEERS) : NULL;
     srv->has_lowat = vmrpc_ready_host_has_lowat();
     watched_file_init(&srv->policy_file);
     srv->socks = calloc(config->max_sockets, sizeof(*srv->socks));

@@ -134,6 +134,13 @@ typedef enum VmrpcParked {
 /* Peers of datagram sockets that the audit log has; a power of two */
 #define VMRPC_AUDIT_PEERS   4096
 
+/* One of them: between "open" and "close" of a socket */
+typedef struct VmrpcAuditPeer {
+    uint64_t opened;            /* VmrpcSock.opened; 0: none */
+    struct in6_addr addr6;      /* of IPv4 ::ffff:192.0.2.1 */
+    in_port_t port;             /* network byte order */
+} VmrpcAuditPeer;
+
 /* Sizes that were granted to the buffers of a host socket; 0: no limit. */
 typedef struct VmrpcBuffers {
     uint32_t snd;
@@ -254,10 +261,12 @@ struct VmrpcSock {
 
     /* evidence.c */
     VmrpcDecided decided;       /* of its latest destination */
-    bool opened;                /* the audit log has a line "open" of it */
+    VmrpcDecided peer_decided;  /* of the peer of a datagram socket */
+    /* the audit log has a line "open" of it, the how manieth; 0: none */
+    uint64_t opened;
     bool peer_opened;           /* of a datagram socket: of its peer, too */
     int open_error;             /* of connect(), positive errno */
-    uint32_t said;              /* hash of the name that it said last */
+    char *said;                 /* the name that it said last; or NULL */
     int64_t opened_ms;
     struct sockaddr_in6 opened_peer;    /* or a sockaddr_in; of a stream */
 
@@ -363,7 +372,8 @@ struct VmrpcServer {
 
     /* evidence.c; only with config.audit */
     const VmrpcSock *judged VMRPC_GUARDED;      /* NULL: unknown */
-    uint64_t *audit_peers VMRPC_GUARDED;
+    VmrpcAuditPeer *audit_peers VMRPC_GUARDED;
+    uint64_t opened_num VMRPC_GUARDED;
 
     /* refusals.c */
     struct vmrpc_refusal *refusals;     /* by number, VMRPC_REFUSALS */

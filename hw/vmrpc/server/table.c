@@ -79,6 +79,7 @@ int vmrpc_sock_unref(VmrpcSock *s)
     if (--s->refs) {
         return -1;
     }
+    g_free(s->said);
     g_free(s);
     return fd;
 }

@@ -648,6 +648,48 @@ static void test_wait_full(void)
     free_world(&w);
 }
 
+/* A guest that is refused again and again takes no room of those that end. */
+static void test_wait_refusals(void)
+{
+    World w = new_world("allow host\nallow ::1\ndeny 2001:db8:9::/48\n",
+                        VMRPC_AUDIT_WAIT);
+    struct in_addr denied = fx_map(w.fx, "2001:db8:9::1");
+    VmrpcAuditStats stats;
+    uint16_t port;
+    int peer = peer_socket(SOCK_DGRAM, &port);
+    unsigned refused = 0;
+    FxReply r;
+
+    for (unsigned i = 0; i < FX_HANDLES; i++) {
+        fx_ok(fx_socket(w.fx, i, 1, SOCK_DGRAM));
+        fx_ok(fx_sendto(w.fx, i, w.fx->peer4, port, "x", 1));
+    }
+    /* A datagram waits, as those to peers that are allowed. */
+    do {
+        r = fx_sendto(w.fx, 0, denied, 80, "x", 1);
+        refused += r.error == EACCES;
+    } while (r.error == EACCES);
+    g_assert_cmpint(r.error, ==, EAGAIN);
+    fx_ok(fx_sendto(w.fx, 0, w.fx->peer4, port, "x", 1));
+    vmrpc_audit_stats(w.audit, &stats);
+    g_assert_cmpuint(stats.lost, ==, 0);
+    g_assert_cmpuint(stats.pending, ==, 1 + FX_HANDLES + refused);
+    /* connect() cannot. */
+    for (unsigned i = 0; i < 2 * refused; i++) {
+        fx_fails(fx_addr_op(w.fx, VMRPC_CONNECT, 1, denied, 80), EACCES);
+    }
+    vmrpc_audit_stats(w.audit, &stats);
+    refused = stats.lost;
+    g_assert_cmpuint(refused, >, 0);
+    for (unsigned i = 0; i < FX_HANDLES; i++) {
+        fx_ok(fx_op(w.fx, VMRPC_CLOSE, i, 0, 0));
+    }
+    vmrpc_audit_stats(w.audit, &stats);
+    g_assert_cmpuint(stats.lost, ==, refused);
+    close(peer);
+    free_world(&w);
+}
+
 /* Another policy, or one that is wrong, has a line. */
 static void test_policy(void)
 {
@@ -698,5 +740,6 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc-server/audit/wait-accept", test_wait_accept);
     g_test_add_func("/vmrpc-server/audit/wait-name", test_wait_name);
     g_test_add_func("/vmrpc-server/audit/wait-full", test_wait_full);
+    g_test_add_func("/vmrpc-server/audit/wait-refusals", test_wait_refusals);
     return g_test_run();
 }

@@ -115,10 +115,13 @@ bool vmrpc_audit_write(VmrpcAudit *audit, const VmrpcAuditEntry *entry)
         .len = vmrpc_audit_format(entry, audit->who, text, sizeof(text)),
     };
     bool was_empty, fits;
+    size_t size;
 
     pthread_mutex_lock(&audit->lock);
     was_empty = !audit->used && !audit->lost;
-    fits = sizeof(head) + head.len <= audit->size - audit->used;
+    /* What is beyond the ring is for those that end. */
+    size = entry->event == VMRPC_AUDIT_CLOSE ? audit->size : VMRPC_AUDIT_RING;
+    fits = audit->used + sizeof(head) + head.len <= size;
     if (fits) {
         head.lost = audit->lost;
         audit->lost = 0;

@@ -18,7 +18,8 @@
  * with the count comes where it is missing.  With VMRPC_AUDIT_WAIT nothing may
  * begin while there is no room for its lines, or while the outlet does not take
  * any: vmrpc_audit_admits() says so, and the caller's call has to wait.  What
- * has begun also ends, so there is room for one more line of each socket.
+ * has begun also ends, so there is room for one more line of each socket, which
+ * no other line takes: a guest can be refused as often as it likes.
  *
  * Lines leave as a stream of bytes.  If the outlet is replaced in the middle of
  * a line, the new one gets the whole line (vmrpc_audit_rewind()).

@@ -142,6 +142,9 @@ static VMRPC_LOCKED int send_destination(VmrpcServer *srv, VmrpcSock *s,
                vmrpc_own_address(&srv->reach, 0, ss) < 0
                ? 0 : -EDESTADDRREQ;
     }
+    if (!vmrpc_evidence_may_judge(srv, s, &peer)) {
+        return -EAGAIN;
+    }
     len = vmrpc_evidence_dest(srv, s, &peer, ss, &pass);
     if (len < 0) {
         return len;

@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "hw/vmrpc/reach/dest-names.h"
+#include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/server/parked.h"
 #include "hw/vmrpc/server/timer.h"
 #include "hw/vmrpc/wire/uninitialized.h"
@@ -246,6 +247,20 @@ void vmrpc_evidence_said(VmrpcServer *srv, VmrpcSock *s,
         g_free(s->said);
         s->said = g_strdup(said->name);
     }
+}
+
+bool vmrpc_evidence_asks(VmrpcServer *srv, VmrpcSock *s,
+                         const struct sockaddr_in *guest)
+{
+    struct sockaddr_storage host;
+
+    if (vmrpc_evidence_admits(srv) ||
+        (vmrpc_addr_to_host(&srv->reach, guest->sin_addr, guest->sin_port,
+                            &host) >= 0 && is_known(srv, s, &host))) {
+        return true;
+    }
+    vmrpc_park(srv, s, VMRPC_PARKED_SEND);
+    return false;
 }
 
 int vmrpc_evidence_sends(VmrpcServer *srv, VmrpcSock *s,

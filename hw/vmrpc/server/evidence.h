@@ -29,6 +29,21 @@ VMRPC_LOCKED int vmrpc_evidence_dest(VmrpcServer *srv, VmrpcSock *s,
                                      struct sockaddr_storage *host,
                                      VmrpcPass *pass);
 
+/* vmrpc_evidence_may_judge(), where there is a log. */
+VMRPC_LOCKED bool vmrpc_evidence_asks(VmrpcServer *srv, VmrpcSock *s,
+                                      const struct sockaddr_in *guest);
+
+/*
+ * Is there room for the line of a datagram to a peer that had none, if only that
+ * it is refused?  If not, its call has to wait.
+ */
+static inline VMRPC_LOCKED bool
+vmrpc_evidence_may_judge(VmrpcServer *srv, VmrpcSock *s,
+                         const struct sockaddr_in *guest)
+{
+    return !srv->config.audit || vmrpc_evidence_asks(srv, s, guest);
+}
+
 /* The next two, where there is a log. */
 VMRPC_LOCKED void vmrpc_evidence_tell_open(VmrpcServer *srv, VmrpcSock *s,
                                            const struct sockaddr_storage *peer,

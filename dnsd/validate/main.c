@@ -4,10 +4,12 @@
  *
  *     vmmnet-validate --socket PATH [--dns ADDR+ADDR...] [--address6 ADDR]
  *                     [--trust-anchor FILE] [--insecure NAME+NAME...]
- *                     [--allow USER] [--user USER]
+ *                     [--allow USER] [--user USER] [--control PATH]
+ *     vmmnet-validate show --control PATH
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@
 
 #include "base/args.h"
 #include "base/clock.h"
+#include "base/control.h"
 #include "base/listener.h"
 #include "base/log.h"
 #include "base/systemd.h"
@@ -30,9 +33,10 @@
 #define NAME            "vmmnet-validate"
 #define RESOLV_CONF     "/etc/resolv.conf"
 #define SOCKET_MODE     0666    /* whose socket it is, is asked of the kernel */
-#define LOOK_MS         1000    /* for the socket's file */
+#define LOOK_MS         1000    /* for files of sockets */
 
 static const char *path, *dns, *address6, *insecure, *allow, *user;
+static const char *control;
 static const char *anchor = DNS_ROOT_ANCHOR, *resolv_conf = RESOLV_CONF;
 
 typedef struct Daemon {
@@ -41,6 +45,9 @@ typedef struct Daemon {
     ValidateService *service;
     BaseListener listener;
     DnscSource door;
+    BaseControl *control;       /* NULL: there is none */
+    DnscSource desk;            /* its descriptor */
+    int64_t looked;
     uid_t allowed;              /* besides root and this one */
 } Daemon;
 
@@ -184,8 +191,16 @@ static int open_door(Daemon *d)
 
 static void look_at_door(Daemon *d)
 {
+    int64_t now = base_clock(CLOCK_MONOTONIC);
     int error;
 
+    if (now < d->looked + LOOK_MS * MS) {
+        return;
+    }
+    d->looked = now;
+    if (d->control) {
+        base_control_tick(d->control);
+    }
     switch (d->listener.path ? base_listener_look(&d->listener, &error)
                              : BASE_LISTENER_AS_BEFORE) {
     case BASE_LISTENER_AGAIN:
@@ -199,6 +214,51 @@ static void look_at_door(Daemon *d)
     default:
         break;
     }
+}
+
+/* --- the control socket --------------------------------------------------- */
+
+static bool show(void *opaque, BaseControlClient *c, char **words,
+                 unsigned count)
+{
+    char text[DNSC_SERVER_TEXT_MAX];
+    const DnscServerList *servers;
+    Daemon *d = opaque;
+    ValidateShown shown;
+
+    servers = validate_service_show(d->service, &shown);
+    for (size_t i = 0; i < servers->count; i++) {
+        dnsc_list_text(servers, i, text);
+        base_control_printf(c, "server %s\n", text);
+    }
+    base_control_printf(c, "clients %zu\nunder-way %zu\n", shown.clients,
+                        shown.under_way);
+#define PRINT(name) base_control_printf(c, #name " %" PRIu64 "\n", shown.name);
+    VALIDATE_COUNTERS(PRINT)
+#undef PRINT
+    return true;
+}
+
+static void on_desk(DnscSource *source, uint32_t events)
+{
+    Daemon *d = (Daemon *)((char *)source - offsetof(Daemon, desk));
+
+    base_control_ready(d->control);
+}
+
+static int open_desk(Daemon *d)
+{
+    static const BaseControlVerb verbs[] = {
+        { "show", 0, 0, show }, { 0 },
+    };
+    static const BaseControlOps ops = { .verbs = verbs };
+
+    d->control = base_control_new(control, 0600, &ops, d);
+    if (!d->control) {
+        return -errno;
+    }
+    d->desk = (DnscSource) { base_control_fd(d->control), on_desk };
+    return dnsc_loop_watch(&d->loop, &d->desk, EPOLLIN);
 }
 
 /* --- life ----------------------------------------------------------------- */
@@ -219,7 +279,9 @@ static void run(Daemon *d)
     while (!is_over) {
         int wait = dnsc_loop_timeout_ms(&d->loop);
 
-        wait = d->listener.path && (wait < 0 || wait > LOOK_MS) ? LOOK_MS : wait;
+        if ((d->listener.path || d->control) && (wait < 0 || wait > LOOK_MS)) {
+            wait = LOOK_MS;
+        }
         epoll_pwait(d->loop.epoll, &event, 1, wait, &none);
         dnsc_loop_run(&d->loop);
         look_at_door(d);
@@ -229,7 +291,8 @@ static void run(Daemon *d)
 static bool shut_in(DnsdError *error)
 {
     unsigned calls = DNSD_CALLS_RESOLVE | DNSD_CALLS_INTERFACES |
-                     (daemon_state.listener.path ? DNSD_CALLS_CONTROL : 0);
+                     (daemon_state.listener.path || daemon_state.control
+                      ? DNSD_CALLS_CONTROL : 0);
 
     return dnsd_sandbox_user(user ? user : "", false, error) &&
            dnsd_sandbox_calls(calls, error);
@@ -262,6 +325,10 @@ static int start(Daemon *d)
         return args_cannot("%s: %s", path ? path : "--socket=PATH",
                            strerror(-ret));
     }
+    ret = control ? open_desk(d) : 0;
+    if (ret) {
+        return args_cannot("%s: %s", control, strerror(-ret));
+    }
     base_log(LOG_NOTICE, "validating for who asks at %s",
              d->listener.path ? d->listener.path : "systemd's socket");
     if (dnsc_unbound_warning(warning)) {
@@ -285,6 +352,7 @@ static int serve(char **words, size_t count)
     if (!ret) {
         run(d);
     }
+    base_control_free(d->control);
     validate_service_free(d->service);
     if (d->listener.path) {
         base_listener_close(&d->listener);
@@ -292,8 +360,19 @@ static int serve(char **words, size_t count)
     return ret;
 }
 
+static int ask_to_show(char **words, size_t count)
+{
+    return control ? base_control_show(control, "show")
+                   : args_wrong("--control says which one is asked");
+}
+
 int main(int argc, char **argv)
 {
+    static const ArgOption control_option[] = {
+        { .name = "control", .kind = ARG_TEXT, .value = "PATH",
+          .to = &control, .help = "the control socket (none)" },
+        { 0 },
+    };
     static const ArgOption options[] = {
         { .name = "socket", .kind = ARG_TEXT, .value = "PATH", .to = &path,
           .help = "the socket that QEMU is told by validator=; not needed if "
@@ -323,9 +402,16 @@ int main(int argc, char **argv)
         .text = "One process is for one VM; QEMU asks it if it has dnssec= and "
                 "validator=PATH.\nIt reads FILE and " RESOLV_CONF " only, asks "
                 "the servers, and may do nothing else.",
-        .options = options, .run = serve,
+        .options = options, .shared = control_option, .run = serve,
     };
-    static const ArgCommand *const commands[] = { &command, NULL };
+    static const ArgCommand show_command = {
+        .name = "show", .usage = "--control PATH",
+        .summary = "print the servers, and what was found",
+        .options = control_option, .run = ask_to_show,
+    };
+    static const ArgCommand *const commands[] = {
+        &command, &show_command, NULL,
+    };
     static const ArgProgram program = { .name = NAME, .commands = commands };
 
     signal(SIGPIPE, SIG_IGN);

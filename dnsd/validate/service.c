@@ -84,6 +84,7 @@ struct ValidateService {
     VmmnetDnsCounters counters; /* required by the validator */
     DnscTimer look;
     BaseLogLimit wrong;
+    ValidateShown shown;        /* its counters */
     Client *clients;
     size_t client_count;
     Ask *asks;
@@ -206,11 +207,27 @@ static void forget(Ask *ask)
     free(ask);
 }
 
+static void count(ValidateShown *shown, const DnscResult *judged)
+{
+    uint64_t *const counters[] = {
+        [VMMNET_DNS_INDETERMINATE] = &shown->indeterminate,
+        [VMMNET_DNS_INSECURE] = &shown->insecure,
+        [VMMNET_DNS_SECURE] = &shown->secure,
+        [VMMNET_DNS_BOGUS_DATA] = &shown->bogus,
+    };
+
+    shown->questions++;
+    (*counters[judged->security])++;
+    shown->unanswered += dnsc_error_is_failure(judged->error) &&
+                         judged->security == VMMNET_DNS_INDETERMINATE;
+}
+
 static void validated(void *opaque, DnscResult *judged)
 {
     Ask *ask = opaque;
 
     ask->validation = NULL;
+    count(&ask->service->shown, judged);
     if (ask->client) {
         answer(ask, judged);
     } else {
@@ -442,6 +459,17 @@ void validate_service_take(ValidateService *s, int fd)
     }
     s->clients = client;
     s->client_count++;
+}
+
+const DnscServerList *validate_service_show(const ValidateService *s,
+                                            ValidateShown *shown)
+{
+    *shown = s->shown;
+    shown->clients = s->client_count;
+    for (const Ask *ask = s->asks; ask; ask = ask->next) {
+        shown->under_way++;
+    }
+    return &s->origin.list;
 }
 
 /* --- life ----------------------------------------------------------------- */

@@ -47,4 +47,28 @@ void validate_service_free(ValidateService *service);
  */
 void validate_service_take(ValidateService *service, int fd);
 
+#define VALIDATE_COUNTERS(X)                                                  \
+    X(questions)                                                              \
+    X(secure)                   /* signed, and right */                       \
+    X(insecure)                 /* provably not signed */                     \
+    X(bogus)                    /* wrongly signed */                          \
+    X(indeterminate)            /* without any proof */                       \
+    X(unanswered)               /* part of these: no server has answered */
+
+typedef struct ValidateShown {
+    size_t clients;
+    size_t under_way;           /* questions */
+#define VALIDATE_COUNTER_FIELD(name) uint64_t name;
+    VALIDATE_COUNTERS(VALIDATE_COUNTER_FIELD)
+#undef VALIDATE_COUNTER_FIELD
+} ValidateShown;
+
+/**
+ * validate_service_show: what it does
+ *
+ * Returns: the servers that it asks
+ */
+const DnscServerList *validate_service_show(const ValidateService *service,
+                                            ValidateShown *shown);
+
 #endif /* DNSD_VALIDATE_SERVICE_H */

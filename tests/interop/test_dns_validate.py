@@ -26,6 +26,7 @@ from lab.dns import room as dns_room
 from lab.dns import signed_zones
 from lab.dns.signed_zones import ADDRESS, FORGED
 from lab.dns.validator import Validator
+from vmmnet import controlsocket
 
 SERVER = "127.0.0.1"
 
@@ -316,6 +317,23 @@ def test_root_names_a_user() -> None:
     )
     assert done.returncode == 2
     assert "name another with --user" in done.stderr
+
+
+def test_shown(world: World) -> None:
+    """Its servers and its verdicts; the log's level changes while it runs."""
+    control = world.folder / "shown" / "control"
+    with world.validator("shown", "--control", control) as made, Stream(made.socket) as stream:
+        for name in ("vm", "plain.vm", "forged.vm", "other"):
+            stream.ask(f"www.{name}.example")
+        said = controlsocket.ask(control, "show").splitlines()
+        assert said[:3] == [f"server {SERVER}", "clients 1", "under-way 0"]
+        assert said[3:] == [
+            *("questions 4", "secure 1", "insecure 1", "bogus 1", "indeterminate 1"),
+            "unanswered 0",
+        ]
+        assert controlsocket.ask(control, "log debug").strip() == "log level debug"
+        control.unlink()
+        wait.until(control.exists, "the control socket again")
 
 
 def test_memory(validator: Validator) -> None:

@@ -345,7 +345,36 @@ static void test_tls12(void)
     }
 }
 
-/* The one Finished in 2^24 that looks like a hello is read as one. */
+/* OpenSSL takes second hellos of up to 131,396 octets, and of version 4.3. */
+static void test_second_for_others(void)
+{
+    const HelloSpec spec = { .name = NAME }, other = { .name = OTHER };
+    const HelloSpec long_spec = { .name = OTHER, .share = 65300 };
+    g_autoptr(GByteArray) version = hello_message(&other);
+    g_autoptr(GByteArray) longest = hello_message(&long_spec);
+    g_autofree uint8_t *more = g_malloc0(65536);
+
+    version->data[4] = 4;
+    /* as with 32,000 cipher suites */
+    g_byte_array_append(longest, more, 65536);
+    longest->data[1]++;
+    for (size_t record = 1; record <= RECORD; record += RECORD - 1) {
+        g_autoptr(GByteArray) stream = greeted(&spec);
+        g_autoptr(GByteArray) much = greeted(&spec);
+        g_autofree char *got = NULL;
+        size_t sent;
+
+        add_changed(stream);
+        hello_add_records(stream, 22, version->data, version->len, record);
+        check_cuts(stream, NAME ", refused: malformed");
+        add_changed(much);
+        hello_add_records(much, 22, longest->data, longest->len, RECORD);
+        got = hello_play(much->data, much->len, 0, 0, &sent);
+        g_assert_cmpstr(got, ==, NAME ", refused: too-long");
+    }
+}
+
+/* The one Finished in 170,000 that looks like a hello is read as one. */
 static void test_unlikely(void)
 {
     const HelloSpec spec = { .name = NAME };
@@ -393,6 +422,7 @@ int main(int argc, char **argv)
     g_test_add_func("/hello/others", test_others);
     g_test_add_func("/hello/tls13", test_tls13);
     g_test_add_func("/hello/second-hello", test_second_hello);
+    g_test_add_func("/hello/second-for-others", test_second_for_others);
     g_test_add_func("/hello/early-data", test_early_data);
     g_test_add_func("/hello/tls12", test_tls12);
     g_test_add_func("/hello/unlikely", test_unlikely);

@@ -28,9 +28,10 @@
  * After ClientKeyExchange and ChangeCipherSpec no server takes a hello: done.
  * A client that resumes a session of TLS 1.2 sends no ClientKeyExchange.  Its
  * Finished is encrypted and looks like random octets; a hello begins with its
- * type, a length below 64 KiB and a version 3.x, which one in 2^24 random
- * records does, too.  That one is refused; to take it for a Finished would let
- * a hello pass.
+ * type, a length that its vectors can have, a version (servers of TLS 1.3 take
+ * 3.0 and all above it) and a session of at most 32 octets, which one in 170,000
+ * random records does, too.  That one is refused; to take it for a Finished
+ * would let a hello pass.
  *
  * One reader and one server must not understand a hello differently.  So it is
  * refused if an extension that is read here comes twice, if a length is wrong
@@ -58,6 +59,13 @@
 #define CLIENT_HELLO            1
 #define CLIENT_KEY_EXCHANGE     16
 #define MESSAGE_HEADER          4
+
+/* Message header, version, random, the session's length */
+#define HELLO_BEGIN             (MESSAGE_HEADER + 2 + 32 + 1)
+#define SESSION_MAX             32
+
+/* Octets 16 to 23 of the length: all vectors together have up to 131,397. */
+#define LENGTH_HIGH_MAX         2
 
 /* ExtensionType */
 #define SERVER_NAME             0
@@ -182,7 +190,7 @@ VmrpcSaidReason vmrpc_hello_parse(const uint8_t *body, size_t len,
     }
     r.at += 34;
     r.left -= 34;
-    if (!read_vector(&r, 1, &session) || session.left > 32 ||
+    if (!read_vector(&r, 1, &session) || session.left > SESSION_MAX ||
         !read_vector(&r, 2, &suites) || !suites.left || suites.left % 2 ||
         !read_vector(&r, 1, &compression) || !compression.left) {
         return VMRPC_SAID_MALFORMED;
@@ -292,12 +300,14 @@ static Found take(Walk *w, const VmrpcHello *hello, uint8_t *to, size_t want,
 
 /*
  * After a ChangeCipherSpec: can a message that begins with these octets be a
- * clear ClientHello?  Type, three octets of length, version 3.x
+ * clear ClientHello, for any server?
  */
-static bool may_be_hello(const uint8_t *octets, size_t num)
+static bool may_be_hello(const uint8_t octets[HELLO_BEGIN], size_t num)
 {
     return (num < 1 || octets[0] == CLIENT_HELLO) &&
-           (num < 2 || octets[1] == 0) && (num < 5 || octets[4] == 3);
+           (num < 2 || octets[1] <= LENGTH_HIGH_MAX) &&
+           (num < 5 || octets[4] >= 3) &&
+           (num < HELLO_BEGIN || octets[HELLO_BEGIN - 1] <= SESSION_MAX);
 }
 
 /* Skips what has come of the record, or of @*left octets in it. */
@@ -369,7 +379,7 @@ static VmrpcSaidStep refuse(VmrpcHello *hello, VmrpcSaidReason reason,
 static Found read_message(VmrpcHello *hello, Walk *w, VmrpcSaid *said,
                           bool *is_hello)
 {
-    uint8_t begin[MESSAGE_HEADER + 2];
+    uint8_t begin[HELLO_BEGIN];
     size_t want = hello->changed ? sizeof(begin) : MESSAGE_HEADER;
     Walk body = *w;
     size_t got, len;

@@ -9,6 +9,8 @@
 
 #include "netns.h"
 #include "qapi/error.h"
+#include "qapi/qapi-visit-vmrpc.h"
+#include "qapi/qobject-input-visitor.h"
 #include "qobject/qjson.h"
 #include "qobject/qlist.h"
 #include "vmrpc-fixture.h"
@@ -95,18 +97,21 @@ static unsigned check_lines(const char *text, uint64_t *seq, const char *event,
 
     for (char **line = lines; *line && (line[1] || **line); line++) {
         QObject *object = qobject_from_json(*line, &error_abort);
-        QDict *dict = qobject_to(QDict, object);
+        Visitor *v = qobject_input_visitor_new(object);
+        g_autoptr(VmrpcAuditLine) read = NULL;
 
-        g_assert_nonnull(dict);
-        g_assert_cmpint(qdict_get_int(dict, "v"), ==, 1);
-        g_assert_cmpint(qdict_get_int(dict, "seq"), ==, *seq);
-        g_assert_cmpstr(qdict_get_str(dict, "vm"), ==, "web");
-        g_assert_cmpstr(qdict_get_str(dict, "dev"), ==, "vmrpc");
-        found += g_str_equal(qdict_get_str(dict, "event"), event);
-        if (lost && qdict_haskey(dict, "count")) {
-            *lost += qdict_get_int(dict, "count");
+        /* Refuses members that the schema does not have. */
+        visit_type_VmrpcAuditLine(v, NULL, &read, &error_abort);
+        g_assert_cmpint(read->v, ==, 1);
+        g_assert_cmpuint(read->seq, ==, *seq);
+        g_assert_cmpstr(read->vm, ==, "web");
+        g_assert_cmpstr(read->dev, ==, "vmrpc");
+        found += g_str_equal(VmrpcAuditLineEvent_str(read->event), event);
+        if (lost) {
+            *lost += read->count;
         }
         ++*seq;
+        visit_free(v);
         qobject_unref(object);
     }
     return found;

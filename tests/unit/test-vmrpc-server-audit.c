@@ -249,7 +249,7 @@ static void test_datagrams(void)
 static void test_via(void)
 {
     uint16_t port;
-    int proxy = peer_socket(SOCK_STREAM, &port);
+    int proxy = peer_socket(SOCK_STREAM, &port), fd;
     g_autofree char *policy = g_strdup_printf(
         "proxy corp socks5 %s %u\nallow www.test tcp 443 via corp\n"
         "default deny\n", fx_peer6, port);
@@ -264,11 +264,10 @@ static void test_via(void)
     expect(&w, "\"open\",*\"address\":\"2001:db8:7::1\",\"port\":443,"
            "\"verdict\":\"allow\",\"line\":2,\"policy\":\"%s\",\"via\":"
            "\"corp\",\"socket\":0,\"asked\":[\"www.test\"]}", id_of(&w));
-    close(accept(proxy, NULL, NULL));
-    g_assert_cmpint(fx_wait_error(w.fx, 0), !=, 0);
+    fd = accept(proxy, NULL, NULL);
     fx_ok(fx_op(w.fx, VMRPC_CLOSE, 0, 0, 0));
-    expect(&w, "\"close\",*\"address\":\"2001:db8:7::1\",\"port\":443,"
-           "\"error\":*");
+    expect(&w, "\"close\",*\"address\":\"2001:db8:7::1\",\"port\":443,*");
+    close(fd);
     close(proxy);
     free_world(&w);
 }

@@ -368,6 +368,28 @@ static void test_segments(void)
     world_free(w);
 }
 
+/* One call sends no more of them than Linux does. */
+static void test_many_segments(void)
+{
+    World *w = world_new(POLICY);
+    g_autoptr(GByteArray) hello = hello_of(NAME);
+    g_autoptr(GByteArray) shorts = g_byte_array_new();
+    uint32_t size = fx_le(1);
+
+    fx_ok(to_peer(w, hello));
+    peer_has(w->fd, hello->data, hello->len);
+    if (fx_setsockopt(w->fx, 0, IPPROTO_UDP, UDP_SEGMENT, &size, 4).error) {
+        g_test_skip("the host has no UDP_SEGMENT");
+        world_free(w);
+        return;
+    }
+    g_byte_array_set_size(shorts, 60000);
+    memset(shorts->data, 0x41, shorts->len);
+    fx_fails(to_peer(w, shorts), EINVAL);
+    peer_has_nothing(w->fd);
+    world_free(w);
+}
+
 /* What was kept leaves as it came, whatever the socket's option is then. */
 static void test_cut_elsewhere(void)
 {
@@ -484,6 +506,7 @@ int main(int argc, char **argv)
     g_test_add_func("/server/flows/hidden", test_hidden);
     g_test_add_func("/server/flows/joined", test_joined);
     g_test_add_func("/server/flows/segments", test_segments);
+    g_test_add_func("/server/flows/many-segments", test_many_segments);
     g_test_add_func("/server/flows/cut-elsewhere", test_cut_elsewhere);
     g_test_add_func("/server/flows/memory", test_memory);
     g_test_add_func("/server/flows/bounds", test_bounds);

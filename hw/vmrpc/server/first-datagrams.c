@@ -35,7 +35,7 @@
 /* Octets of memory for a flow, beside what it keeps */
 #define FLOW_SIZE       512
 
-/* Datagrams that one call sends from the guest's memory, at most */
+/* Datagrams that one call sends, at most (UDP_MAX_SEGMENTS in Linux) */
 #define SHORT_MAX       128
 G_STATIC_ASSERT(SHORT_MAX <= VMRPC_CONTROL_MAX);
 
@@ -393,6 +393,9 @@ ssize_t vmrpc_datagrams_send(VmrpcServer *srv, VmrpcSock *s,
     segment = segment_of(s, msg);
     if (!segment) {
         segment = call->out_len;
+    }
+    if (call->out_len > segment * SHORT_MAX) {
+        return -EINVAL;         /* as Linux, and the lock is held for all */
     }
     flow = find_flow(srv, s, msg);
     return flow->greeted && all_are_short(call, msg, segment)

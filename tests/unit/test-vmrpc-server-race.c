@@ -286,6 +286,36 @@ static void test_allowed_no_more(void)
     world_free(w);
 }
 
+/* "established=close" also ends what another address wins afterwards. */
+static void test_ended(void)
+{
+    static const char text[] = "deny 198.51.100.5\nallow host\n";
+    World *w = world_new(DEAD, true, "allow host\n");
+    Fx *fx = w->fx;
+    VmrpcPolicy *old = fx->srv->reach.policy;
+    int filler;
+
+    close(w->other);
+    w->other = server_at(OTHER6, &w->port, 0);
+    filler = fill(OTHER6, w->port);
+    fx_fails(start(w), EINPROGRESS);
+    while (fx->srv->attempt_num == 0) {
+        fx_wait_any(fx);
+    }
+    fx->srv->reach.policy = vmrpc_policy_parse(text, strlen(text), "new", NULL);
+    vmrpc_policy_free(old);
+    vmrpc_server_end_refused(fx->srv);
+    /* The address that was named is allowed. */
+    g_assert_cmpuint(fx_counters(fx)->connections_ended, ==, 0);
+    close(accept(w->other, NULL, NULL));
+    fx_wait(fx, 0, VMRPC_OUT);
+    fx_fails(fx_send(fx, 0, "x", 1), EPIPE);
+    g_assert_cmpuint(fx_counters(fx)->connections_ended, ==, 1);
+    fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
+    close(filler);
+    world_free(w);
+}
+
 /* Gives up at any moment: nothing stays. */
 static void test_given_up(void)
 {
@@ -611,6 +641,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/server/race/late-options", test_late_options);
     g_test_add_func("/vmrpc/server/race/allowed-no-more",
                     test_allowed_no_more);
+    g_test_add_func("/vmrpc/server/race/ended", test_ended);
     g_test_add_func("/vmrpc/server/race/given-up", test_given_up);
     g_test_add_func("/vmrpc/server/race/limits", test_limits);
     g_test_add_func("/vmrpc/server/race/policy", test_policy);

@@ -64,6 +64,7 @@ struct VmrpcRace {
     GSequenceIter *queued;      /* in srv->races; NULL: waits for results */
     int64_t due_ms;
     bool in_turn;               /* all attempts are on s->fd */
+    unsigned policy_ends;       /* srv->policy_ends when it began */
     bool pending[VMRPC_EYEBALLS_MAX];   /* attempts under way */
     int fd[VMRPC_EYEBALLS_MAX];         /* -1: none; of the first: s->fd */
     VmrpcBuffers buffers[VMRPC_EYEBALLS_MAX];
@@ -325,6 +326,10 @@ static VMRPC_LOCKED void win(VmrpcServer *srv, VmrpcSock *s, unsigned i,
                         .proto = s->proto, .inet6 = s->inet6,
                         .mapped = s->mapped, .fd = s->fd };
     bool taken = i && !s->race->in_turn;
+    /* A new file that ends connections has seen the address named alone. */
+    bool refused = i && s->race->policy_ends != srv->policy_ends &&
+                   !vmrpc_candidate_is_allowed(&srv->reach, winner, s->terms,
+                                               NULL);
     int ret = taken ? take_over(srv, s, i) : 0;
 
     if (ret < 0) {
@@ -342,6 +347,10 @@ static VMRPC_LOCKED void win(VmrpcServer *srv, VmrpcSock *s, unsigned i,
     drop(srv, s);
     if (i) {
         vmrpc_sock_watch(srv, s);
+    }
+    if (refused) {
+        srv->counters.connections_ended++;
+        vmrpc_host_abort(srv, s, 0);
     }
 }
 
@@ -537,6 +546,7 @@ int vmrpc_race_start(VmrpcServer *srv, VmrpcSock *s,
     race->s = s;
     memset(race->fd, -1, sizeof(race->fd));
     vmrpc_eyeballs_start(&race->machine, candidates, num, vmrpc_now_ms());
+    race->policy_ends = srv->policy_ends;
     race->in_turn = vmrpc_sock_is_bound_by_guest(s);
     if (race->in_turn) {
         vmrpc_eyeballs_take_turns(&race->machine);

@@ -93,8 +93,11 @@ def _bootstrap(packages: Iterable[str], folder: Path, release: str) -> None:
         options += [f"--dpkgopt=path-exclude={pattern}" for pattern in _EXCLUDED]
         # Java's scripts make links there.
         options += ['--setup-hook=mkdir -p "$1/usr/share/man/man1"']
+    # On a busy machine its /proc in the folder may stay mounted, which then cannot be removed.
     tools.run(
         [
+            "unshare",
+            "--mount",
             "mmdebstrap",
             "--mode=root",
             f"--architectures={_GUESTS.name}",

@@ -7,8 +7,10 @@
  */
 #include "tests/fixtures/server-fixture.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,6 +19,7 @@
 #include "hw/vmrpc/server/timer.h"
 
 static void (*at_bind)(Fx *fx), (*at_connect)(Fx *fx), (*at_sendmsg)(Fx *fx);
+static void (*at_ppoll)(Fx *fx);
 static Fx *the_fx;
 static struct in_addr the_peer;
 static uint16_t the_port;
@@ -57,6 +60,17 @@ ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags)
     return __real_sendmsg(fd, msg, flags);
 }
 
+int __real_ppoll(struct pollfd *pfd, nfds_t num, const struct timespec *ts,
+                 const sigset_t *mask);
+int __wrap_ppoll(struct pollfd *pfd, nfds_t num, const struct timespec *ts,
+                 const sigset_t *mask);
+int __wrap_ppoll(struct pollfd *pfd, nfds_t num, const struct timespec *ts,
+                 const sigset_t *mask)
+{
+    happen(&at_ppoll);
+    return __real_ppoll(pfd, num, ts, mask);
+}
+
 static Fx *fx_of(const FxOptions *o)
 {
     the_fx = fx_new(o);
@@ -66,7 +80,8 @@ static Fx *fx_of(const FxOptions *o)
 
 static void end_fx(void)
 {
-    g_assert_true(!at_bind && !at_connect && !at_sendmsg);
+    g_assert_true(!at_bind && !at_connect && !at_sendmsg &&
+                  !at_ppoll);
     fx_free(the_fx);
     vmrpc_audit_free(g_steal_pointer(&the_audit));
 }
@@ -129,6 +144,68 @@ static void test_parked(void)
     fx_ok(fx_op(fx, VMRPC_CONNECT, 0, 0, 0));
     fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
     close(listener);
+    end_fx();
+}
+
+static int the_listener;
+
+/* The first address of the name refuses while the call waits for it. */
+static void refuse(Fx *fx)
+{
+    struct pollfd pfd = { .events = POLLOUT };
+
+    vmrpc_lock(fx->srv);
+    pfd.fd = fx->srv->socks[0]->fd;
+    vmrpc_unlock(fx->srv);
+    close(the_listener);
+    g_assert_cmpint(poll(&pfd, 1, FX_WAIT_MS), ==, 1);
+}
+
+/* That is no error of the guest's: there is another address. */
+static void test_wait_race(void)
+{
+    VmrpcNameAddr addrs[2] = { { .ttl_s = 60 }, { .ttl_s = 60 } };
+    struct sockaddr_in6 sin6 = { .sin6_family = AF_INET6 };
+    Fx *fx = fx_of(&(FxOptions) { .policy = "allow host\n", .nat64 = true });
+    int other = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int filler = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct vmrpc_req req;
+    uint16_t port;
+    DnsName name;
+    FxReply r;
+
+    /* One fills the queue of the first; the next has no answer. */
+    the_listener = peer_socket(SOCK_STREAM, &port);
+    g_assert_cmpint(listen(the_listener, 0), ==, 0);
+    inet_pton(AF_INET6, fx_peer6, &sin6.sin6_addr);
+    sin6.sin6_port = htons(port);
+    g_assert_cmpint(connect(filler, (struct sockaddr *)&sin6, sizeof(sin6)),
+                    ==, 0);
+    inet_pton(AF_INET6, FX_NAT64 "c633:6405", &sin6.sin6_addr);
+    g_assert_cmpint(bind(other, (struct sockaddr *)&sin6, sizeof(sin6)), ==,
+                    0);
+    g_assert_cmpint(listen(other, 5), ==, 0);
+    dns_name_from_text(&name, "both.test");
+    inet_pton(AF_INET6, fx_peer6, &addrs[0].addr6);
+    inet_pton(AF_INET6, "::ffff:198.51.100.5", &addrs[1].addr6);
+    vmrpc_names_note(fx->srv->reach.names, &name, addrs, 2, vmrpc_now_ms());
+
+    fx->may_wait = true;
+    fx_ok(fx_socket(fx, 0, 1, SOCK_STREAM));
+    req = fx_req(fx, VMRPC_CONNECT, 0);
+    req.addr.family = GUINT16_TO_LE(VMRPC_AF_INET);
+    req.addr.addr = fx->peer4.s_addr;
+    req.addr.port = htons(port);
+    req.wait_us = fx_le(VMRPC_WAIT_MAX);
+    at_ppoll = refuse;
+    r = fx_call(fx, &req, NULL, 0, NULL, 0);
+    g_assert_cmpint(r.error, ==, EINPROGRESS);
+    g_assert_cmpint(r.so_error, ==, 0);
+    fx_wait(fx, 0, VMRPC_OUT);
+    fx_ok(fx_send(fx, 0, "x", 1));
+    g_assert_cmpuint(fx_counters(fx)->connections_raced_won, ==, 1);
+    close(filler);
+    close(other);
     end_fx();
 }
 
@@ -388,6 +465,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/vmrpc-server/between/disconnect", test_disconnect);
     g_test_add_func("/vmrpc-server/between/parked", test_parked);
+    g_test_add_func("/vmrpc-server/between/wait-race", test_wait_race);
     g_test_add_func("/vmrpc-server/between/reload-before", test_reload_before);
     g_test_add_func("/vmrpc-server/between/reload-while-connecting",
                     test_reload_while_connecting);

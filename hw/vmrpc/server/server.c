@@ -386,9 +386,10 @@ static VMRPC_LOCKED bool wait_ready(VmrpcServer *srv, VmrpcSock *s,
         return false;
     }
     vmrpc_ready_end_wait(s);
-    if (events == POLL_ALL) {
+    /* Of a race, that is the first attempt alone; of a proxy, its connection. */
+    if (events == POLL_ALL && s->ops == &vmrpc_host_backing) {
         vmrpc_ready_polled(srv, s, pfd.revents);
-    } else if (!ready || !is_retried(call->op)) {
+    } else if (events == POLL_ALL || !ready || !is_retried(call->op)) {
         vmrpc_sock_refresh(srv, s);
     }
     /* An edge event is for other tasks than the one that waited. */

@@ -255,6 +255,7 @@ def test_each_package_runs_alone(system: Path, packages: Mapping[str, Path]) -> 
         "vmmnet-dnsd": ("vmmnet-dnsd", "--check"),
         "vmmnet-ha": ("vmmnet-ha", "--help"),
         "vmmnet-qemu": (EMULATOR, "--version"),
+        "vmmnet-validate": ("vmmnet-validate", "--help"),
     }
     for name, words in commands.items():
         with Chroot(system) as root:

@@ -26,6 +26,7 @@ _PROGRAMS = {
     "usr/sbin/vmmnet-dnsd": "vmmnet-dnsd.8",
     "usr/sbin/vmmnet-ha": "vmmnet-ha.8",
     "usr/sbin/vmmnet-hostd": "vmmnet-hostd.8",
+    "usr/sbin/vmmnet-validate": "vmmnet-validate.8",
 }
 
 

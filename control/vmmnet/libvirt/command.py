@@ -82,6 +82,15 @@ restored, or moves: the hook attaches it there before QEMU runs. For a NIC that 
 
 The definition gets it, too, if it has the NIC. Run it as root.
 """
+_ROTATE = """\
+Let a running domain's QEMU write its audit log (audit= of <vmmnet:sockets>) to a new file of
+the same name. The former file is FILE.1, the one before FILE.2, and so on. No line is lost
+or divided. For logrotate, or a timer:
+
+  vmmnet libvirt rotate guest --keep 14
+
+Run it as root.
+"""
 
 
 def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
@@ -106,6 +115,19 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     action.completer = _domains_and_files  # type: ignore[attr-defined]
     _add_connect(parser)
     _add_protect(subparsers)
+    parser = subcommand(
+        subparsers, "rotate", _rotate, "another file for a domain's audit log", _ROTATE
+    )
+    action = parser.add_argument("domain", metavar="DOMAIN", help="its name or UUID")
+    action.completer = _domains  # type: ignore[attr-defined]
+    parser.add_argument(
+        "--keep",
+        metavar="N",
+        type=typed(_positive),
+        default=7,
+        help="former files that stay (default 7)",
+    )
+    _add_connect(parser)
     parser = subcommand(subparsers, "show", _show, "state of a domain", _SHOW)
     action = parser.add_argument("domain", metavar="DOMAIN", nargs="?", help="its name or UUID")
     action.completer = _domains  # type: ignore[attr-defined]
@@ -148,6 +170,12 @@ def _add_connect(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _positive(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 1000:
+        raise ValueError(f"'{text}' is no number from 1 to 1000")
+    return int(text)
+
+
 def _define(given: argparse.Namespace) -> int:
     if given.print and given.connect is not None:
         raise UsageError("--print asks no daemon: leave --connect out")
@@ -160,6 +188,10 @@ def _check(given: argparse.Namespace) -> int:
 
 def _protect(given: argparse.Namespace) -> int:
     return _run("protect", given)
+
+
+def _rotate(given: argparse.Namespace) -> int:
+    return _run("rotate", given)
 
 
 def _show(given: argparse.Namespace) -> int:

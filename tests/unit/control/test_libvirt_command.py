@@ -150,7 +150,7 @@ def test_a_domain_without_the_element(file: Path) -> None:
 
 def test_domains_are_offered(file: Path) -> None:
     offered = commandline.offered("libvirt", "")
-    assert sorted(offered) == ["check", "define", "protect", "show"]
+    assert sorted(offered) == ["check", "define", "protect", "rotate", "show"]
     for command in ("show", "check"):
         assert commandline.offered("libvirt", command, *DAEMON, "") == ["test"]
     assert commandline.offered("libvirt", "check", f"{file.parent}/g") == [str(file)]

@@ -8,7 +8,6 @@ the file between two lines (chardev-change).
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -60,13 +59,13 @@ def rotate(daemon: libvirtd.Daemon, domain: str, path: Path, keep: int) -> None:
     owner = path.lstat().st_uid
     for number in range(keep - 1, 0, -1):
         if _older(path, number).exists():
-            os.replace(_older(path, number), _older(path, number + 1))
-    os.rename(path, _older(path, 1))
+            _older(path, number).replace(_older(path, number + 1))
+    path.rename(_older(path, 1))
     backend = {"type": "file", "data": {"out": str(path), "append": True}}
     try:
         logfile.make(path, owner)
         daemon.monitor(domain, "chardev-change", {"id": names.AUDIT, "backend": backend})
     except BaseException:
         # QEMU goes on to write to the former file, whatever its name is.
-        os.replace(_older(path, 1), path)
+        _older(path, 1).replace(path)
         raise

@@ -534,6 +534,42 @@ static void test_limit_received(void)
     fx_free(fx);
 }
 
+/* A datagram that is looked at and thrown away was received as a whole. */
+static void test_limit_received_peeked(void)
+{
+    Fx *fx = fx_new(&(FxOptions) {
+        .policy = "allow host\nlimit received 1K/s burst 1K\n",
+    });
+    char data[1000] = { };
+    uint16_t port;
+    int peer = peer_socket(SOCK_DGRAM, &port);
+    struct sockaddr_in6 to;
+    socklen_t len = sizeof(to);
+    FxReply r;
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    fx_ok(fx_sendto(fx, 0, fx->peer4, port, "x", 1));
+    g_assert_cmpint(recvfrom(peer, data, 1, 0, (struct sockaddr *)&to, &len),
+                    ==, 1);
+    for (unsigned i = 0; i < 3; i++) {
+        g_assert_cmpint(sendto(peer, data, sizeof(data), 0,
+                               (struct sockaddr *)&to, len), ==, 1000);
+    }
+    fx_wait(fx, 0, VMRPC_IN);
+    for (unsigned i = 0; i < 2; i++) {
+        r = fx_recv(fx, 0, data, sizeof(data), MSG_PEEK);
+        g_assert_cmpuint(r.value, ==, 1000);
+        r = fx_recv(fx, 0, NULL, 0, 0);
+        fx_ok(r);
+        g_assert_cmpuint(r.value, ==, 0);
+        g_assert_cmpuint(r.msg_flags & fx_le(MSG_TRUNC), !=, 0);
+    }
+    fx_fails(fx_recv(fx, 0, data, sizeof(data), MSG_PEEK), EAGAIN);
+    g_assert_cmpuint(fx_counters(fx)->bytes_received, ==, 2000);
+    close(peer);
+    fx_free(fx);
+}
+
 /* A socket that waits is closed. */
 static void test_limit_and_close(void)
 {
@@ -718,6 +754,8 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/terms/names", test_names);
     g_test_add_func("/vmrpc/terms/limit/sent", test_limit_sent);
     g_test_add_func("/vmrpc/terms/limit/received", test_limit_received);
+    g_test_add_func("/vmrpc/terms/limit/received-peeked",
+                    test_limit_received_peeked);
     g_test_add_func("/vmrpc/terms/limit/close", test_limit_and_close);
     g_test_add_func("/vmrpc/terms/reload/secret", test_secret);
     g_test_add_func("/vmrpc/terms/reload/end-refused", test_end_refused);

@@ -43,6 +43,7 @@ typedef struct VmrpcCall {
     uint32_t in_control_len;
     size_t in_data_len;         /* bytes of data written */
     int left;                   /* RECVMSG: what the host has; -1: unknown */
+    size_t whole;               /* RECVMSG: a datagram's length; 0: unknown */
     struct sockaddr_in result;  /* sin_family 0: none */
     bool result_mapped;         /* INET6: IPv4-mapped for the guest */
 

@@ -568,14 +568,23 @@ static VMRPC_LOCKED void recv_control_own(VmrpcServer *srv, const VmrpcSock *s,
     call->msg_flags = flags;
 }
 
+/* What does not fit is lost, and was received: the guest may have peeked. */
 static ssize_t do_recvmsg(VmrpcCall *call, int fd, struct msghdr *msg,
                           int flags)
 {
+    bool datagram = msg->msg_namelen && !(flags & MSG_ERRQUEUE);
     ssize_t n;
 
     msg->msg_iovlen = vmrpc_call_in_slice(call, msg->msg_iov);
-    n = recvmsg(fd, msg, flags | MSG_DONTWAIT);
-    return n < 0 ? -errno : n;
+    n = recvmsg(fd, msg, flags | MSG_DONTWAIT | (datagram ? MSG_TRUNC : 0));
+    if (n < 0) {
+        return -errno;
+    }
+    if (!datagram) {
+        return n;
+    }
+    call->whole = n;
+    return flags & MSG_TRUNC ? n : (ssize_t)MIN((size_t)n, call->in_len);
 }
 
 /* recvmsg(), which needs no lock unless @fd is a receiver (groups.c). */
@@ -799,10 +808,11 @@ int vmrpc_call_recvmsg(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     /* MSG_TRUNC may report more than there was room for. */
     call->in_data_len = MIN((size_t)n, call->in_len);
     if (!(flags & MSG_PEEK)) {
-        s->bytes_received += call->in_data_len;
-        srv->counters.bytes_received += call->in_data_len;
-        vmrpc_limits_passed(&srv->reach.limits, VMRPC_FLOW_RECEIVED,
-                            call->in_data_len);
+        size_t received = MAX(call->in_data_len, call->whole);
+
+        s->bytes_received += received;
+        srv->counters.bytes_received += received;
+        vmrpc_limits_passed(&srv->reach.limits, VMRPC_FLOW_RECEIVED, received);
     }
     return 0;
 }

@@ -94,14 +94,16 @@ int vmrpc_budget_send(VmrpcServer *srv, const VmrpcTerms *terms,
                       const VmrpcSock *s, VmrpcCall *call,
                       const struct sockaddr_storage *dest, uint64_t *taken)
 {
+    /* An empty datagram says something by its destination. */
+    uint64_t wanted = MAX(call->out_len, (size_t)(s->type == SOCK_DGRAM));
     uint64_t given;
 
     *taken = 0;
-    if (!terms || !terms->sent || !call->out_len) {
+    if (!terms || !terms->sent || !wanted) {
         return 0;
     }
-    given = vmrpc_hourly_take(terms->sent, call->out_len, about_now_us());
-    if (!given || (given < call->out_len && s->type != SOCK_STREAM)) {
+    given = vmrpc_hourly_take(terms->sent, wanted, about_now_us());
+    if (!given || (given < wanted && s->type != SOCK_STREAM)) {
         vmrpc_hourly_give_back(terms->sent, given);
         srv->judged = s;
         vmrpc_refused_by_limit(&srv->reach, dest, EACCES, "budget-sent",
@@ -109,7 +111,7 @@ int vmrpc_budget_send(VmrpcServer *srv, const VmrpcTerms *terms,
         srv->judged = NULL;
         return -EACCES;
     }
-    call->out_len = given;
+    call->out_len = MIN(call->out_len, given);
     *taken = given;
     return 0;
 }

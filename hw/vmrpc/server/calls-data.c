@@ -449,7 +449,8 @@ static VMRPC_LOCKED ssize_t send_host(VmrpcServer *srv, VmrpcSock *s,
         end_part(s, call, n);
     }
     if (terms) {
-        vmrpc_budget_sent(terms, taken, n);
+        vmrpc_budget_sent(terms, taken,
+                          n >= 0 && s->type == SOCK_DGRAM ? (ssize_t)taken : n);
         vmrpc_terms_unref(terms);
     }
     if (n > 0) {

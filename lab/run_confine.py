@@ -4,7 +4,10 @@
 A guest under the policy of examples/sandbox does what it may, then tries each way out that others
 have reported. What arrives at the servers judges, not the guest; the audit log names each.
 
-    python3 -m lab.run_confine [--beside passt]
+    python3 -m lab.run_confine [--beside passt] [--learn]
+
+With --beside, the same attempts follow in a guest on passt, behind rules of nftables; with --learn,
+a policy is learned from what apt, pip and git do.
 """
 
 from __future__ import annotations
@@ -15,8 +18,8 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 
+from lab.confine import beside, learning, world
 from lab.confine import places as at
-from lab.confine import world
 from lab.confine.ways import WAYS
 from lab.confine.world import Confined, Outcome, World
 from lab.packages.conclude import conclude
@@ -72,8 +75,8 @@ def conclusion(outcomes: Iterable[Outcome]) -> tuple[str, bool]:
     return text, not passed and not unlogged
 
 
-def demonstrate(story: Story) -> bool:
-    """The whole demonstration; whether nothing passed and all was logged."""
+def attack(story: Story) -> list[Outcome]:
+    """Boot the guest of examples/sandbox, show what it may, and try all ways."""
     with contextlib.ExitStack() as stack:
         with story.step("Make servers and a witness; boot a guest under examples/sandbox"):
             folder = stack.enter_context(world.own_folder())
@@ -89,10 +92,70 @@ def demonstrate(story: Story) -> bool:
         there.attacker.end()
         with story.step("What the guest can read of it"):
             show_allowed(story, there, "tail -n 3 /proc/net/vmrpc_refused")
+    return outcomes
+
+
+def attack_passt(story: Story) -> list[Outcome]:
+    """The same attempts beside it, told by the table alone."""
+    with contextlib.ExitStack() as stack:
+        with story.step("Boot a guest on passt, behind nftables' rules by address"):
+            folder = stack.enter_context(world.own_folder())
+            there = stack.enter_context(beside.beside(folder))
+            story.show("host$", "nft list table inet sandbox", beside.RULES)
+        with story.step("The same attempts there"):
+            outcomes = [there.run(attempt) for way in WAYS for attempt in way.attempts]
+        there.attacker.end()
+    return outcomes
+
+
+def table(ours: Sequence[Outcome], theirs: Sequence[Outcome]) -> str:
+    """Attempts of each way, and those that passed."""
+    rows = [f"{'way out':54}{'attempts':>9}{'passt + nftables':>18}{'vmmnet':>8}"]
+    for way in WAYS:
+        passed = [
+            sum(each.passed for each in side if each.attempt in way.attempts)
+            for side in (theirs, ours)
+        ]
+        rows.append(f"{way.title:54}{len(way.attempts):9}{passed[0]:18}{passed[1]:8}")
+    total = [sum(each.passed for each in side) for side in (theirs, ours)]
+    rows.append(f"{'passed':54}{len(ours):9}{total[0]:18}{total[1]:8}")
+    return "\n".join(rows)
+
+
+def learn(story: Story) -> bool:
+    """Learn a policy from a job, and do the job under it; whether it refused nothing."""
+    with contextlib.ExitStack() as stack:
+        with story.step("Boot a guest under 'default watch', which refuses nothing"):
+            folder = stack.enter_context(world.own_folder())
+            job = stack.enter_context(learning.job(folder))
+        with story.step("Do a job"):
+            for command, output in job.run():
+                story.show("guest#", command, "\n".join(output.splitlines()[-2:]))
+        with story.step("Learn a policy from the log"):
+            policy = learning.vmmnet("policy", "learn", job.there.log)
+            story.show("host$", "vmmnet policy learn job.jsonl", policy)
+            job.there.reload(policy)
+            job.undo()
+        before = len(job.there.lines())
+        with story.step("Do the job again under it"):
+            for command, _ in job.run():
+                print(f"    guest# {command}")
+            refused = job.refused(before)
+            print(f"    {len(refused)} refused", flush=True)
+    return not refused
+
+
+def demonstrate(options: argparse.Namespace, story: Story) -> bool:
+    """The whole demonstration; whether nothing passed and all was logged."""
+    outcomes = attack(story)
+    if options.beside:
+        theirs = attack_passt(story)
+        print("\nWhat passed:\n\n" + table(outcomes, theirs))
+    has_learned = learn(story) if options.learn else True
     text, is_well = conclusion(outcomes)
     print(f"\n{text}")
     story.end()
-    return is_well
+    return is_well and has_learned
 
 
 def show_allowed(story: Story, there: Confined, command: str) -> None:
@@ -105,14 +168,16 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         allow_abbrev=False, prog="make run-confine", description=__doc__
     )
+    parser.add_argument("--beside", choices=("passt",), help="try the same beside this")
+    parser.add_argument("--learn", action="store_true", help="learn a policy, too")
     return parser.parse_args(arguments)
 
 
 def main() -> int:
     """Entry point."""
-    parse()
+    options = parse()
     well: list[bool] = []
-    status = conclude("make run-confine", lambda: well.append(demonstrate(Story())))
+    status = conclude("make run-confine", lambda: well.append(demonstrate(options, Story())))
     return status or (0 if all(well) else 2)
 
 

@@ -24,9 +24,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-_SECONDS = 60.0
-#: What no attempt needs longer for: an answer that may not come.
-_ANSWER = 5.0
+#: How long to wait for a connection, or an answer, that may not come.
+_SECONDS = float(os.environ.get("CONFINE_SECONDS", "60"))
 _CA = "/etc/confine-ca.pem"
 _RECORD_MAX = 16384
 _MSG_FASTOPEN = 0x20000000
@@ -76,7 +75,7 @@ def _extension(kind: int, data: bytes) -> bytes:
     return struct.pack("!H", kind) + _vector(data)
 
 
-def _hello(token: str, names: list[str], *, ech: bool, pad: int, shares: bool) -> bytes:
+def hello(token: str, names: list[str], *, ech: bool, pad: int, shares: bool) -> bytes:
     """A ClientHello, as a handshake message; the token is its session id."""
     listed = b"".join(b"\0" + _vector(name.encode()) for name in names)
     extensions = _extension(0, _vector(listed)) if names else b""
@@ -107,18 +106,18 @@ def _records(message: bytes, size: int) -> bytes:
 # --- attempts --------------------------------------------------------------------
 
 
-def _connected(call: Calls, host: str, port: int, seconds: float = _SECONDS) -> socket.socket:
+def _connected(call: Calls, host: str, port: int) -> socket.socket:
     with call("look up"):
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     with call("connect"):
-        return _first(found, seconds)
+        return _first(found)
 
 
-def _first(found: list[Any], seconds: float) -> socket.socket:
+def _first(found: list[Any]) -> socket.socket:
     """A connection to the first address that takes one, as programs do."""
     for number, (family, kind, protocol, _, address) in enumerate(found, 1):
         client = socket.socket(family, kind, protocol)
-        client.settimeout(seconds)
+        client.settimeout(_SECONDS)
         try:
             client.connect(address)
             return client
@@ -130,7 +129,7 @@ def _first(found: list[Any], seconds: float) -> socket.socket:
 
 
 def _answer(call: Calls, client: socket.socket) -> None:
-    client.settimeout(_ANSWER)
+    client.settimeout(_SECONDS)
     with call("answer"):
         if not client.recv(4096):
             raise ConnectionResetError(errno.ECONNRESET, "the end")
@@ -151,7 +150,7 @@ def say(
     """Say names in a hello: in parts of a send, in records of a size, by a call."""
     shape = {"ech": False, "pad": 0, "shares": not second, **shape}
     # A first hello that is allowed has nothing to bring out.
-    data = _records(_hello("-" if second else token, names, **shape), record)
+    data = _records(hello("-" if second else token, names, **shape), record)
     if how == "fast-open":
         _fast_open(call, host, port, data)
         return
@@ -161,7 +160,7 @@ def say(
             _send_by(call, client, data[at : at + (part or len(data))], how)
         _answer(call, client)
         if second:
-            again = _hello(token, [second], **{**shape, "shares": True})
+            again = hello(token, [second], **{**shape, "shares": True})
             with call("send again"):
                 client.sendall(_records(again, record))
             _answer(call, client)
@@ -172,6 +171,9 @@ def _fast_open(call: Calls, host: str, port: int, data: bytes) -> None:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     # One that blocks: the call of another one ends before there is a connection.
     with socket.socket(family, socket.SOCK_STREAM) as client:
+        client.setsockopt(
+            socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(_SECONDS), 0)
+        )
         with call("sendto MSG_FASTOPEN"):
             client.sendto(data, _MSG_FASTOPEN, address)
         _answer(call, client)
@@ -224,11 +226,13 @@ def _by_threads(client: socket.socket, data: bytes) -> None:
 
 
 def rewrite(call: Calls, token: str, host: str, good: str, bad: str, times: int = 60) -> None:
-    """Change the hello while the call that sends it runs; both names have one length."""
+    """Change the hello while the call that sends it runs; both names have one length.
+
+    The name is what is to get out: a mixture may have all the rest of either.
+    """
     shape: dict[str, Any] = {"ech": False, "pad": 0, "shares": True}
-    # The good one has nothing to bring out.
-    one = _records(_hello(token, [bad], **shape), _RECORD_MAX)
-    other = one.replace(bad.encode(), good.encode()).replace(token.encode(), b"-" * len(token))
+    one = _records(hello("-", [bad], **shape), _RECORD_MAX)
+    other = one.replace(bad.encode(), good.encode())
     memory, over = bytearray(one), threading.Event()
 
     def change() -> None:
@@ -255,7 +259,7 @@ def rewrite(call: Calls, token: str, host: str, good: str, bad: str, times: int 
 
 def connect(call: Calls, token: str, host: str, port: int, text: str = "") -> None:
     """Connect, and send the token or a text with it."""
-    with _connected(call, host, port, _ANSWER) as client:
+    with _connected(call, host, port) as client:
         with call("send"):
             client.sendall((text or token).encode())
         _answer(call, client)
@@ -268,32 +272,27 @@ def hurry(call: Calls, token: str, host: str, port: int) -> None:
         client.setblocking(False)
         number = client.connect_ex((host, port))
         call.text.append(f"connect: {errno.errorcode.get(number, 'ok')}")
-        select.select([], [client], [], _ANSWER)
+        select.select([], [client], [], _SECONDS)
         with call("send"):
             client.send(token.encode())
 
 
-def datagram(call: Calls, token: str, host: str, port: int, how: str = "sendto") -> None:
-    """Send a datagram; the token is in it, and it has the size that QUIC demands."""
+def datagram(
+    call: Calls, token: str, host: str, port: int, how: str = "sendto", data: str = ""
+) -> None:
+    """Send a datagram: the octets given as digits, else the token."""
     with call("look up"):
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
-    data = _initial(token) if port == 443 else token.encode()
+    octets = bytes.fromhex(data) or token.encode()
     with socket.socket(family, socket.SOCK_DGRAM) as client:
         if how == "connect":
             with call("connect"):
                 client.connect(address)
             with call("send"):
-                client.send(data)
+                client.send(octets)
         else:
             with call("sendto"):
-                client.sendto(data, address)
-
-
-def _initial(token: str) -> bytes:
-    """The form of a QUIC Initial of version 1, whose connection id is the token."""
-    own = token.encode()[:20]
-    head = b"\xc3\0\0\0\x01" + _vector(own, 1) + _vector(b"", 1) + b"\0"
-    return (head + struct.pack("!H", 0x4000 | 1150) + os.urandom(1150))[:1200].ljust(1200, b"\0")
+                client.sendto(octets, address)
 
 
 def echo(call: Calls, token: str, host: str) -> None:
@@ -337,7 +336,7 @@ def ask(
         return
     family = socket.AF_INET6 if ":" in server else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as client:
-        client.settimeout(_ANSWER)
+        client.settimeout(_SECONDS)
         with call("sendto"):
             client.sendto(data, (server, port))
         with call("answer"):
@@ -387,7 +386,7 @@ def held(call: Calls, token: str, host: str, names: list[str]) -> None:
     with _connected(call, host, 443) as client:
         shape: dict[str, Any] = {"ech": False, "pad": 0, "shares": True}
         with call("send"):
-            client.sendall(_records(_hello("-" * len(token), names, **shape), _RECORD_MAX))
+            client.sendall(_records(hello("-" * len(token), names, **shape), _RECORD_MAX))
         _answer(call, client)
         _tell({"ready": True})
         sys.stdin.readline()

@@ -20,7 +20,7 @@ from . import places as at
 from .wire import witness
 from .world import Attacker, World, network
 
-_RULES = f"""
+RULES = f"""
 table inet sandbox {{
     chain output {{
         type filter hook output priority filter; policy drop;
@@ -30,6 +30,7 @@ table inet sandbox {{
         ct state established accept
         ip6 daddr {at.DNS} meta l4proto {{ tcp, udp }} th dport 53 accept
         ip6 daddr {{ {at.API}, {at.MIRROR} }} tcp dport 443 accept
+        ip6 daddr {at.API} udp dport 443 accept
         ip6 daddr {at.MIRROR} tcp dport 80 accept
         ip6 daddr {at.PROXY} tcp dport {at.PROXY_PORT} accept
         udp dport 9 accept comment "the witness"
@@ -39,8 +40,8 @@ table inet sandbox {{
 }}
 """
 _MAC = "52:54:00:12:34:56"
-#: How the guest says that it has a proxy: nobody else can.
-_PROXY = f"http://[{at.PROXY}]:{at.PROXY_PORT}"
+#: Packets that are dropped have no answer to wait for.
+_SECONDS = 3
 
 
 class Beside(World):
@@ -80,7 +81,7 @@ def beside(folder: Path) -> Iterator[Beside]:
         built.host.route("default", PEER_ADDRESS)
         path = place / "socket"
         with _passt(built.host, path), witness(built.host, built.peer, PEER_ADDRESS) as seen:
-            built.host.run(["nft", "-f", "-"], input=_RULES)
+            built.host.run(["nft", "-f", "-"], input=RULES)
             backend = f"stream,id=net0,server=off,addr.type=unix,addr.path={path}"
             arguments = ["-netdev", backend]
             device = f"virtio-net-pci,netdev=net0,mac={_MAC}"
@@ -88,12 +89,13 @@ def beside(folder: Path) -> Iterator[Beside]:
                 netns=built.host, devices=[device], arguments=arguments, resolver=at.DNS
             ) as guest:
                 _configure(guest)
-                yield Beside(built, guest, seen, Attacker(guest, folder / "ca.pem"))
+                yield Beside(built, guest, seen, Attacker(guest, folder / "ca.pem", _SECONDS))
 
 
 def _configure(guest: Guest) -> None:
     guest.run(
         "modprobe virtio_net && ip link set eth0 up"
+        " && sysctl -qw net.ipv4.ping_group_range='0 2147483647'"
         f" && ip -6 address add {at.HOST}/64 dev eth0 nodad"
         f" && ip -6 route add default via {PEER_ADDRESS} dev eth0"
     )

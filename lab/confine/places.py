@@ -38,7 +38,7 @@ OF_PEER = (GIT, GIT_OTHER, PROXY, EVIL, EVIL_NAT64, EVIL_6TO4, METADATA6, METADA
 #: Destinations that a guest may reach.
 ALLOWED = {
     *(("tcp", API, 443), ("tcp", MIRROR, 443), ("tcp", MIRROR, 80), ("tcp", PROXY, PROXY_PORT)),
-    *(("udp", DNS, 53), ("tcp", DNS, 53)),
+    *(("udp", API, 443), ("udp", DNS, 53), ("tcp", DNS, 53)),
 }
 
 RECORDS = (

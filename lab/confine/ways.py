@@ -62,6 +62,10 @@ def _head(title: str, reasons: str, lines: str, **args: Any) -> Attempt:
     return _go(title, reasons, at.MIRROR_NAME, 80, text=f"{text}\r\n\r\n", **args)
 
 
+def _initial(title: str, reasons: str, names: list[str], host: str = at.API_NAME) -> Attempt:
+    return _go(title, reasons, host, 443, "datagram", initial=names)
+
+
 _DENIED = "deny-default"
 _NOT_ASKED = "not-asked other-name"
 
@@ -111,8 +115,12 @@ WAYS = (
     Way(
         "QUIC",
         (
-            _go("an Initial to the allowed address", _DENIED, at.API_NAME, 443, "datagram"),
-            _go("an Initial to another", _DENIED, at.EVIL, 443, "datagram"),
+            _initial("another name at the allowed address", _NOT_ASKED, [EVIL]),
+            _initial("an allowed name that lives elsewhere", _NOT_ASKED, [at.PYTHON_NAME]),
+            _initial("no name", "no-name", []),
+            _go("no Initial at all", "not-tls malformed", at.API_NAME, 443, "datagram"),
+            _initial("another address", _DENIED, [at.API_NAME], at.EVIL),
+            _initial("another allowed name's address", _DENIED, [at.PYTHON_NAME], at.PYTHON_NAME),
         ),
     ),
     Way(

@@ -19,8 +19,8 @@ from lab.peers import lab as bed
 from lab.peers import servers
 from lab.peers.lab import PEER_ADDRESS, Lab
 
+from . import attacker, quic, sources
 from . import places as at
-from . import sources
 from .ways import Attempt
 from .wire import Packet, Witness, witness
 
@@ -55,10 +55,12 @@ class Outcome:
 class Attacker:
     """The program in the guest; one attempt after the other."""
 
-    def __init__(self, guest: Guest, authority: Path) -> None:
+    def __init__(self, guest: Guest, authority: Path, seconds: float = wait.INNER) -> None:
         guest.put(_ATTACKER, "/attacker.py")
         guest.put(authority, "/etc/confine-ca.pem")
-        self._job: Job = guest.spawn(["python3", "-u", "/attacker.py"])
+        self._job: Job = guest.spawn(
+            ["env", f"CONFINE_SECONDS={seconds}", "python3", "-u", "/attacker.py"]
+        )
         self._lines = self._job.lines()
         assert self.hears() == {"ready": True}
 
@@ -104,6 +106,9 @@ class World:
         text = json.dumps(args).replace("{resolver}", self.resolver)
         filled = text.replace("{token}", token).replace("{TOKEN}", token.upper())
         words: dict[str, Any] = json.loads(filled)
+        if (names := words.pop("initial", None)) is not None:
+            hello = attacker.hello(token, names, ech=False, pad=0, shares=True)
+            words["data"] = quic.initial(token.encode(), hello).hex()
         return words
 
     def run(self, attempt: Attempt) -> Outcome:
@@ -123,7 +128,7 @@ class World:
         return Outcome(
             attempt,
             answer["got"],
-            tuple(_passed(attempt, token, arrived)),
+            tuple(_passed(attempt, str(words.get("bad", token)), arrived)),
             tuple(self.lines()[before:]),
         )
 

@@ -46,6 +46,14 @@ def test_parts_of_an_allowed_hello(world: Confined, shape: dict[str, int]) -> No
     assert outcome.passed and outcome.got.endswith("answer: ok")
 
 
+def test_allowed_name_by_quic(world: Confined) -> None:
+    attempt = Attempt(
+        "", "datagram", (), {"host": at.API_NAME, "port": 443, "initial": [at.API_NAME]}
+    )
+    outcome = world.run(attempt)
+    assert [packet.proto for packet in outcome.arrived] == ["udp"], outcome
+
+
 def test_nobody_comes_in(world: Confined) -> None:
     """examples/sandbox/inbound.nft: an ally outside could fetch what may not leave."""
     server = world.guest.spawn("cd /etc && exec python3 -um http.server 8000")

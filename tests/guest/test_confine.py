@@ -79,6 +79,8 @@ def test_way_out(world: Confined, attempt: Attempt) -> None:
     outcome = world.run(attempt)
     assert outcome.arrived == (), outcome.got
     assert outcome.line is not None, (outcome.got, told(outcome))
+    # It says where to, or which name.
+    assert {"address", "name", "file"} & outcome.line.keys() or "two questions" in attempt.title
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=name)

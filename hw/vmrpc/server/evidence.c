@@ -312,6 +312,8 @@ void vmrpc_evidence_refused(VmrpcServer *srv, const VmrpcRefusal *refusal)
         .reason = refusal->reason, .error = refusal->error,
         .line = refusal->line, .policy = policy_id(srv),
     };
+    struct sockaddr_storage peer;
+    socklen_t len = sizeof(peer);
 
     /* Of a name that may not be asked there is the line "name". */
     if (!srv->config.audit || (refusal->name && !refusal->dest)) {
@@ -321,6 +323,11 @@ void vmrpc_evidence_refused(VmrpcServer *srv, const VmrpcRefusal *refusal)
         entry.proto = srv->judged->proto;
         entry.has_socket = true;
         entry.socket = srv->judged->handle;
+        /* A budget ends a connection that has begun. */
+        if (!refusal->dest && srv->judged->fd >= 0 &&
+            getpeername(srv->judged->fd, (struct sockaddr *)&peer, &len) == 0) {
+            entry.peer = &peer;
+        }
     }
     write_line(srv, &entry);
 }

@@ -75,15 +75,15 @@ def test_names_and_ports_are_learned(file: Path) -> None:
         opened(MIRROR, 123, proto="udp"),
         opened(WWW, 53, "intranet", proto="udp"),
         event("open", proto="icmp", address=WWW, asked=["www.example.com"], verdict="watch"),
-        asked("_http._tcp.deb.debian.org"),
+        asked("_http._tcp.debian.example"),
         opened(FRONT, 5000, incoming=True),
     )
     assert learned(file) == [
         "allow www.example.com icmp",
         "allow www.example.com tcp 80",
         "allow www.example.com tcp 443",
+        "allow _http._tcp.debian.example dns",
         "allow intranet. udp 53",
-        "allow _http._tcp.deb.debian.org dns",
         "allow 192.0.2.7 udp 123",
         "default deny",
         "dns listed",

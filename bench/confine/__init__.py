@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What confinement costs the thread that executes a guest's call.
+"""The cost of confinement for the thread that executes a guest's call.
 
 core.c runs QEMU's code for what a connection adds under ``tls``, a request under ``http``, an
 Initial of QUIC, a budget, and a line of the audit log.  There is no peer: those that check names

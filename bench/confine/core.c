@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What confinement costs the thread that executes a guest's call: QEMU's own
- * code, without sockets
+ * The cost of confinement for the thread that executes a guest's call: QEMU's
+ * own code, without sockets
  *
  *     confine-core ROUNDS FILE
  *

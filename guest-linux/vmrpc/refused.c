@@ -15,7 +15,7 @@
  *   reason   deny-rule, deny-default, metadata, limit-sockets, ...
  *   name     that the guest asked for, or said
  *
- * What is unknown is "-".  Containers do not have the file: the host does not
+ * An unknown value is "-".  Containers do not have the file: the host does not
  * know which one has called.  An older host does not keep refusals; then there
  * is no file.
  */

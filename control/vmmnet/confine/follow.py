@@ -34,7 +34,7 @@ class Growing:
         yield from self._grown()
         found = self._successor()
         if found is not None:
-            # What was written before the writer turned to the new one.
+            # The writer may have written to the old file before it turned to the new one.
             yield from self._grown()
             self._replace(found)
             yield from self._grown()

@@ -40,8 +40,8 @@ typedef enum VmrpcAuditEvent {
 } VmrpcAuditEvent;
 
 /*
- * What happened.  All strings may hold any octets, and be NULL where a line
- * may do without; they are valid during the call.
+ * An event and its facts.  All strings may hold any octets, and be NULL where
+ * a line may do without; they are valid during the call.
  */
 typedef struct VmrpcAuditEntry {
     VmrpcAuditEvent event;

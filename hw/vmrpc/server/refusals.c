@@ -36,7 +36,7 @@ void vmrpc_refusals_note(VmrpcServer *srv, const VmrpcRefusal *refusal,
 
     *r = (struct vmrpc_refusal) {
         .number = GUINT64_TO_LE(srv->refusal_num),
-        .ago_ms = vmrpc_now_ms(),       /* for now: when it was */
+        .ago_ms = vmrpc_now_ms(),       /* the time, until it is read */
         .port = htons(refusal->port),
         .protocol = s ? s->proto : 0,
         .error = GUINT32_TO_LE(refusal->error),

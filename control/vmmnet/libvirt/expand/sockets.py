@@ -44,7 +44,7 @@ def _options(domain: etree._Element, net: Net) -> dict[str, Any]:
     uuid = ""
     if validation.is_by_unit(sockets):
         uuid = _uuid(domain, net, "dnssec", str(sockets.dnssec))
-    # What vmmnet-validate is told, QEMU is not.
+    # QEMU does not get the options of vmmnet-validate.
     told = {"validator": validation.socket(sockets, uuid), "trust-anchor": None, "insecure": None}
     given = {name: value for name, value in (options(sockets) | told).items() if value is not None}
     if sockets.audit is not None:

@@ -91,7 +91,7 @@ def stop(run: Path, uuid: str) -> Iterator[str]:
     file = run / FOLDER / uuid
     if file.exists():
         _systemctl("stop", unit(uuid))
-        # What set-property has left
+        # set-property leaves a drop-in file, which would outlive the VM.
         _systemctl("revert", unit(uuid))
         file.unlink()
         yield f"{unit(uuid)} is stopped"

@@ -569,11 +569,14 @@ static VMRPC_LOCKED void recv_control_own(VmrpcServer *srv, const VmrpcSock *s,
     call->msg_flags = flags;
 }
 
-/* What does not fit is lost, and was received: the guest may have peeked. */
+/*
+ * What does not fit is lost, and was received: the guest may have peeked.  A
+ * look takes nothing; with MSG_TRUNC, it would move SO_PEEK_OFF by the whole.
+ */
 static ssize_t do_recvmsg(VmrpcCall *call, int fd, struct msghdr *msg,
                           int flags)
 {
-    bool datagram = msg->msg_namelen && !(flags & MSG_ERRQUEUE);
+    bool datagram = msg->msg_namelen && !(flags & (MSG_ERRQUEUE | MSG_PEEK));
     ssize_t n;
 
     msg->msg_iovlen = vmrpc_call_in_slice(call, msg->msg_iov);

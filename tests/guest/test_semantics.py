@@ -202,7 +202,7 @@ def outcomes(request: pytest.FixtureRequest, world: Lab) -> Iterator[Outcomes]:
         found |= _run_side(guest, "inside", "127.0.0.1", "127.0.0.1")
         found |= _run_side(guest, "outside", "peer.test", _ADDRESS)
         guest.check_kernel()
-        yield found
+    yield found
 
 
 @pytest.mark.parametrize("side", _SIDES)
@@ -237,7 +237,7 @@ def inet6_outcomes(request: pytest.FixtureRequest, world: Lab) -> Iterator[tuple
             words = [f"--inet6={peer}={PEER_ADDRESS}", f"--inet6={_ADDRESS}={VM_ADDRESS}"]
         found |= _run_side(guest, "outside", peer, _ADDRESS, *words)
         guest.check_kernel()
-        yield names, found
+    yield names, found
 
 
 @pytest.mark.long

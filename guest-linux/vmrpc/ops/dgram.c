@@ -143,7 +143,7 @@ static int send_remote(struct vmrpc_sock *vs, struct msghdr *msg, size_t size,
 		return -EMSGSIZE;
 	if (msg->msg_flags & MSG_OOB)
 		return -EOPNOTSUPP;
-	if (!to && lacks_port(vs))
+	if (!to && !READ_ONCE(vs->unfinished) && lacks_port(vs))
 		return -EINVAL;
 	n = check_segments(vs, msg);
 	if (n)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 # Time-out, seconds: a daemon answers at once or not at all.
@@ -41,19 +42,33 @@ def ask(path: Path, lines: str) -> str:
     return f"{body}\n" if body else ""
 
 
+def probe(path: Path) -> None:
+    """Look whether anybody listens, and say nothing to him.  Raises Unanswered."""
+    with _connected(path):
+        pass
+
+
 def _received(path: Path, lines: str) -> str:
     parts = []
+    with _connected(path) as connection:
+        # A daemon that has hung up may have said why.
+        with contextlib.suppress(BrokenPipeError):
+            connection.sendall(f"{lines}\n".encode())
+            connection.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(ConnectionResetError):
+            while part := connection.recv(1 << 16):
+                parts.append(part)
+    return b"".join(parts).decode(errors="replace")
+
+
+@contextlib.contextmanager
+def _connected(path: Path) -> Iterator[socket.socket]:
+    """A connection; its errors are Unanswered."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(_PATIENCE)
             connection.connect(str(path))
-            # A daemon that has hung up may have said why.
-            with contextlib.suppress(BrokenPipeError):
-                connection.sendall(f"{lines}\n".encode())
-                connection.shutdown(socket.SHUT_WR)
-            with contextlib.suppress(ConnectionResetError):
-                while part := connection.recv(1 << 16):
-                    parts.append(part)
+            yield connection
     except FileNotFoundError:
         raise NotRunning(f"{path} does not exist") from None
     except ConnectionRefusedError:
@@ -61,5 +76,4 @@ def _received(path: Path, lines: str) -> str:
     except TimeoutError:
         raise Unanswered(f"{path}: no answer within {_PATIENCE:g} s") from None
     except OSError as error:
-        raise Unanswered(f"{path}: {error.strerror}") from None
-    return b"".join(parts).decode(errors="replace")
+        raise Unanswered(f"{path}: {error.strerror or error}") from None

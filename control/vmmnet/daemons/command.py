@@ -14,7 +14,10 @@ from vmmnet.command.parser import Parser, subcommand
 from vmmnet.command.status import Refused, Status, UsageError, carry_out, refuse
 from vmmnet.controlsocket import NotRunning, Unanswered
 
+from . import validators
 from .known import DAEMONS, Daemon
+
+_VALIDATE = "validate"
 
 _SHOW = """\
 Show what a daemon of this host has: its VMs, bindings, zones, NICs or ports.
@@ -22,6 +25,7 @@ Without a name, ask every daemon that runs here.
 
   vmmnet show                  all of them
   vmmnet show ha --json        the bindings of the home agent, for programs
+  vmmnet show validate         who validates names for which VM, and what came out
 """
 _METRICS = """\
 Print the counters of a daemon of this host in Prometheus' text format; without
@@ -45,12 +49,15 @@ def add_commands(rooms: argparse._SubParsersAction[Parser]) -> None:
     ):
         parser = subcommand(rooms, name, run, brief, text)
         parser.set_defaults(execute=execute)
-        listed = "; ".join(f"{each.name}: {each.brief}" for each in DAEMONS)
+        briefs = {each.name: each.brief for each in DAEMONS}
+        if run is run_show:
+            briefs[_VALIDATE] = "who validates names for VMs"
+        listed = "; ".join(f"{name}: {text}" for name, text in briefs.items())
         parser.add_argument(
             "daemon",
             metavar="DAEMON",
             nargs="?",
-            choices=[each.name for each in DAEMONS],
+            choices=[*briefs],
             help=listed,
         )
         if run is run_log:
@@ -68,10 +75,13 @@ def execute(given: argparse.Namespace) -> int:
         return refuse(given, given.parser.prog.rpartition(" ")[2], str(error))
 
 
-def _asked(given: argparse.Namespace, request: str) -> Iterator[tuple[Daemon, str]]:
+def _asked(
+    given: argparse.Namespace, request: str, *, others: bool = False
+) -> Iterator[tuple[Daemon, str]]:
     """Those that run, or the one that is named, each with its answer to a request.
 
-    One of several that does not answer is told on standard error.  Raises Refused.
+    One of several that does not answer is told on standard error.  Raises Refused, also if none
+    runs, but with ``others``.
     """
     named = [each for each in DAEMONS if each.name == given.daemon]
     if given.path is not None and not named:
@@ -91,23 +101,50 @@ def _asked(given: argparse.Namespace, request: str) -> Iterator[tuple[Daemon, st
             continue
         running += 1
         yield each, answer
-    if not running:
+    if not running and not others:
         raise Refused("no daemon of vmmnet runs on this host, or answers this user")
 
 
 def run_show(given: argparse.Namespace) -> int:
     """``show [DAEMON]``."""
+    if given.daemon == _VALIDATE:
+        return _show_validators(given)
+    found = [] if given.daemon else validators.asked(validators.places())
+    told = list(_asked(given, "show json" if given.json else "show", others=bool(found)))
     if given.json:
-        answers = {each.name: json.loads(text) for each, text in _asked(given, "show json")}
+        answers = {each.name: json.loads(text) for each, text in told}
+        if found:
+            answers[_VALIDATE] = {each.vm: each.json() for each in found}
         output.print_json(answers[given.daemon] if given.daemon else answers)
         return Status.DONE
-    for each, text in _asked(given, "show"):
+    for each, text in told:
         if given.daemon:
             print(text, end="")
         else:
-            print(f"{each.name}:")
-            print("".join(f"  {line}\n" for line in text.splitlines()), end="")
+            _print_under(each.name, text.splitlines())
+    if found:
+        _print_under(_VALIDATE, [each.line() for each in found])
     return Status.DONE
+
+
+def _print_under(title: str, lines: list[str]) -> None:
+    print(f"{title}:")
+    print("".join(f"  {line}\n" for line in lines), end="")
+
+
+def _show_validators(given: argparse.Namespace) -> int:
+    """``show validate``."""
+    if given.path is None:
+        found = validators.asked(validators.places())
+    else:
+        found = validators.asked({given.path.parent.name: given.path})
+    if not found:
+        raise Refused("names are validated for no VM on this host")
+    if given.json:
+        output.print_json({each.vm: each.json() for each in found})
+    else:
+        print("".join(f"{each.line()}\n" for each in found), end="")
+    return Status.REFUSED if any(each.error for each in found) else Status.DONE
 
 
 def run_metrics(given: argparse.Namespace) -> int:

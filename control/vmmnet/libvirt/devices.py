@@ -9,6 +9,7 @@ from typing import Any
 from vmmnet.hostvlan.table import lnid
 
 from . import names
+from .host import validator
 from .model import Net
 
 #: Executes a QMP command with its arguments. Raises Refused.
@@ -52,6 +53,12 @@ def _vmrpc(device: Mapping[str, Any]) -> Iterator[str]:
         yield f"{device['sockets-arriving']} wait for what is missing here"
     if device.get("mappings"):
         yield f"{device['mappings']} addresses of {device.get('pool4')} in use"
+    counters = device.get("counters", {})
+    verdicts = {each: counters.get(f"upstream-{each}", 0) for each in validator.VERDICTS}
+    if any(verdicts.values()):
+        yield f"names {', '.join(f'{count} {each}' for each, count in verdicts.items())}"
+    if outages := counters.get("upstream-validator-outages"):
+        yield f"outages of the validator: {outages}"
 
 
 def _hostvlan(port: Mapping[str, Any]) -> Iterator[str]:

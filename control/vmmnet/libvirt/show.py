@@ -14,9 +14,10 @@ from vmmnet.command.status import Refused, Status, UsageError
 
 from . import devices, state
 from .element import Cvsw, Interface, Mip6, Net, Sockets
+from .host import validator
 from .host.history import Event
 from .model import options
-from .state import Here, State
+from .state import Here, State, Validator
 
 
 def run(given: argparse.Namespace) -> int:
@@ -78,6 +79,8 @@ def _whole(each: State) -> Iterator[tuple[str, str]]:
     else:
         yield from _listed("claims", list(_claims(each.here)) or ["none"])
         yield from _listed("hook", [_event(event) for event in each.here.events] or ["no event"])
+        if each.here.validator is not None:
+            yield "validator", _validator(each.here.validator)
     told = [line for kind, answer in each.devices.items() for line in devices.lines(kind, answer)]
     told += [f"{kind}: {why}" for kind, why in each.mute.items()]
     yield from _listed("devices", told)
@@ -112,6 +115,13 @@ def _hostd(here: Here) -> str:
         return "does not know it"
     addresses = [f"{address} on {device}" for address, device in here.registration.addresses]
     return ", ".join((here.registration.state, *addresses))
+
+
+def _validator(found: Validator) -> str:
+    who = found.unit or str(found.socket)
+    if found.silent:
+        return f"{who} is away: {found.silent}"
+    return f"{who}: {'listens' if found.told is None else validator.line(found.told)}"
 
 
 def _event(event: Event) -> str:
@@ -185,6 +195,7 @@ def _whole_json(each: State) -> dict[str, Any]:
         "drift": each.drift,
         "claims": None if here is None or here.note is None else _claims_json(here),
         "events": None if here is None else [dataclasses.asdict(event) for event in here.events],
+        "validator": None if here is None else _validator_json(here.validator),
         "devices": dict(each.devices),
         "errors": dict(each.mute),
     }
@@ -206,6 +217,13 @@ def _claims_json(here: Here) -> dict[str, Any]:
         },
         "hostd-error": here.silent or None,
     }
+
+
+def _validator_json(found: Validator | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    place = {"socket": str(found.socket), "unit": found.unit}
+    return {**place, **(found.told or {}), "error": found.silent or None}
 
 
 def _net_json(net: Net) -> dict[str, Any]:

@@ -9,16 +9,30 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from vmmnet import libvirtd
+from vmmnet import controlsocket, libvirtd
 from vmmnet.command.status import Refused
 
-from . import devices, document, element
+from . import devices, document, element, validation
 from .element import BadElement, Net
 from .expand import changes, drift, made
-from .host import history, hostd
+from .host import history, hostd, validator
 from .host.claims import RUN, Claims, Note
 from .host.history import Event
 from .host.hostd import Registration
+
+
+@dataclass(frozen=True)
+class Validator:
+    """Who validates names for a running VM."""
+
+    #: What QEMU connects to.
+    socket: Path
+    #: None: it is no unit of the hook's.
+    unit: str | None
+    #: What it says of itself; None: nothing.
+    told: Mapping[str, Any] | None
+    #: Why it does not answer; empty: it does.
+    silent: str = ""
 
 
 @dataclass(frozen=True)
@@ -34,6 +48,8 @@ class Here:
     #: Error of vmmnet-hostd; empty: none, or it was not asked.
     silent: str
     events: list[Event]
+    #: None: names are not validated, or the VM does not run.
+    validator: Validator | None
 
 
 @dataclass(frozen=True)
@@ -80,13 +96,13 @@ def of(daemon: libvirtd.Daemon, domain: str, run: Path = RUN) -> State:
         None if running is None else made(running) == made(defined),
         [] if running is None else changes(running, defined),
         None if now is None else now.digest,
-        None if urlsplit(daemon.uri()).hostname else _here(uuid, name, run),
+        None if urlsplit(daemon.uri()).hostname else _here(uuid, name, run, now),
         answers,
         mute,
     )
 
 
-def _here(uuid: str, name: str, run: Path) -> Here:
+def _here(uuid: str, name: str, run: Path, now: Net | None) -> Here:
     claims = Claims(uuid.lower(), name, run)
     try:
         note = claims.read()
@@ -98,7 +114,20 @@ def _here(uuid: str, name: str, run: Path) -> Here:
             registration = hostd.registered(claims.uuid, claims.socket)
         except hostd.HostdError as error:
             silent = str(error)
-    return Here(note, _macs(note), registration, silent, history.read(run, claims.uuid))
+    events = history.read(run, claims.uuid)
+    return Here(note, _macs(note), registration, silent, events, _validator(claims.uuid, now))
+
+
+def _validator(uuid: str, now: Net | None) -> Validator | None:
+    sockets = now.sockets if now is not None else None
+    socket = validation.socket(sockets, uuid) if sockets is not None else None
+    if sockets is None or socket is None or not validation.is_wanted(sockets):
+        return None
+    unit = validator.unit(uuid) if validation.is_by_unit(sockets) else None
+    try:
+        return Validator(socket, unit, validator.behind(socket))
+    except (controlsocket.Unanswered, controlsocket.Refused) as error:
+        return Validator(socket, unit, None, str(error))
 
 
 def _macs(note: Note | None) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ USERS = {
     "cvsw/plan/read": {"hostvlan/table/lnid"},
     # 'vmmnet show' knows where each is asked.
     "daemons/known": {"cvsw/client", "hostvlan/command/agent"},
+    "daemons/validators": {"libvirt/host/claims", "libvirt/host/validator"},
     # '--print-domain' writes the element of libvirt's room, and checks its address.
     "guestimage/command": {"libvirt/values"},
     "guestimage/domain": {"libvirt/names"},

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from lab.base import commandline
 from vmmnet import controlsocket
-from vmmnet.daemons import known
+from vmmnet.daemons import known, validators
+from vmmnet.libvirt.host import claims, validator
 
 Serve = Callable[[str, dict[str, str]], None]
 
@@ -22,6 +23,8 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
     """Have a daemon give these answers; the others do not run."""
     for each in known.DAEMONS:
         monkeypatch.setattr(each, "path", tmp_path / each.name)
+    monkeypatch.setattr(validators, "FOLDERS", [tmp_path / "run", tmp_path / "wanted"])
+    monkeypatch.setattr(validator, "SOCKETS", tmp_path / "run")
     made: list[socket.socket] = []
 
     def run(server: socket.socket, answers: dict[str, str]) -> None:
@@ -36,6 +39,7 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
 
     def start(name: str, answers: dict[str, str]) -> None:
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         server.bind(str(tmp_path / name))
         server.listen()
         made.append(server)
@@ -54,6 +58,50 @@ def test_all_that_run(serve: Serve) -> None:
     assert json.loads(commandline.run("show", "--json").out) == {"hostd": {"vms": []}, "ha": {}}
     assert commandline.run("show", "ha").out == "agent b\nc\n"
     assert commandline.run("metrics").out == "m 1\nn 2\n"
+
+
+_VALIDATES = """\
+server 2001:db8::53
+server 192.0.2.53@5353
+clients 1
+under-way 0
+questions 1300
+secure 1000
+insecure 290
+bogus 3
+indeterminate 7
+unanswered 6
+ok
+"""
+_SHOWN = (
+    "1 client, 1,300 questions (1,000 secure, 290 insecure, 3 bogus, 7 indeterminate),"
+    " servers 2001:db8::53 192.0.2.53@5353"
+)
+_UUID = "00000000-0000-4000-9000-000000000001"
+
+
+def test_validators(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of all VMs, also the one that is away; libvirt's with the name of the VM."""
+    assert commandline.run("show", "validate").status == 1
+    named = claims.Claims(_UUID, "guest", tmp_path / "vmmnet")
+    named.announce()
+    monkeypatch.setattr(validators, "Claims", lambda vm, _: claims.Claims(vm, "", named.run))
+    serve("run/web/control", {"show": _VALIDATES})
+    (tmp_path / "wanted").mkdir()
+    (tmp_path / "wanted" / _UUID).touch()
+    away = f"does not run: {tmp_path}/run/{_UUID}/control does not exist"
+    done = commandline.run("show", "validate")
+    assert (done.status, done.out) == (1, f"{_UUID} (guest): {away}\nweb: {_SHOWN}\n")
+    done = commandline.run("show")
+    lines = ["validate:", f"{_UUID} (guest): {away}", f"web: {_SHOWN}"]
+    assert (done.status, done.out.splitlines()) == (0, [lines[0], *(f"  {x}" for x in lines[1:])])
+    found = json.loads(commandline.run("show", "--json").out)["validate"]
+    assert found == json.loads(commandline.run("show", "validate", "--json").out)
+    assert found[_UUID] == {"error": away}
+    assert found["web"]["servers"] == ["2001:db8::53", "192.0.2.53@5353"]
+    assert found["web"]["clients"] == 1 and found["web"]["bogus"] == 3
+    done = commandline.run("show", "validate", "--path", str(tmp_path / "run/web/control"))
+    assert (done.status, done.out) == (0, f"web: {_SHOWN}\n")
 
 
 def test_log(serve: Serve) -> None:

@@ -19,7 +19,7 @@ from vmmnet import libvirtd
 from vmmnet.command.status import Refused
 from vmmnet.libvirt import devices, names, state
 from vmmnet.libvirt.expand import expand
-from vmmnet.libvirt.host import history, hostd
+from vmmnet.libvirt.host import history, hostd, validator
 from vmmnet.libvirt.host.claims import Claims
 
 A = "52:54:00:00:00:01"
@@ -205,6 +205,41 @@ def test_what_is_another_hosts_is_not_looked_for_here(daemon: Daemon) -> None:
     assert "another host's" in show("guest").out
 
 
+DNSSEC = f"<vmmnet:sockets address6='{VM}' dnssec='strict'/>"
+
+
+def _listen(path: Path) -> socket.socket:
+    path.parent.mkdir(parents=True)
+    made = socket.socket(socket.AF_UNIX)
+    made.bind(str(path))
+    made.listen()
+    return made
+
+
+def test_who_validates(daemon: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A unit says what it found; the socket of another one listens, or does not."""
+    monkeypatch.setattr(validator, "SOCKETS", tmp_path)
+    daemon.domains["guest"] = domain(DNSSEC)
+    assert told("guest")["validator"] is None
+    daemon.now["guest"] = domain(DNSSEC)
+    unit = f"vmmnet-validate@{UUID}.service"
+    found = told("guest")["validator"]
+    assert found["unit"] == unit and "does not exist" in found["error"]
+    assert f"validator  {unit} is away: {tmp_path}/{UUID}/control does not" in show("guest").out
+    (tmp_path / UUID).mkdir()
+    with _helper(tmp_path / UUID / "control", "server ::1\nclients 2\nquestions 1\nbogus 1\nok\n"):
+        found = told("guest")["validator"]
+    assert found["error"] is None and found["clients"] == 2 and found["servers"] == ["::1"]
+    own = tmp_path / "own/sockets/web"
+    daemon.now["guest"] = domain(DNSSEC.replace("/>", f" validator='{own}'/>"))
+    assert f"{own} is away" in show("guest").out
+    with _listen(own):
+        assert f"validator  {own}: listens\n" in show("guest").out
+        assert told("guest")["validator"] == {"socket": str(own), "unit": None, "error": None}
+    daemon.now["guest"] = domain()
+    assert told("guest")["validator"] is None
+
+
 def test_devices_are_asked(daemon: Daemon) -> None:
     """Those that the element has; one that does not answer keeps the others from nothing."""
     daemon.now["guest"] = domain()
@@ -233,8 +268,10 @@ def test_devices_are_asked(daemon: Daemon) -> None:
                 "sockets-open": 3,
                 "max-sockets": 512,
                 "sockets-arriving": 2,
+                "counters": {"upstream-secure": 12, "upstream-validator-outages": 1},
             },
-            f"s: address6 {VM} conflict, 3 of 512 sockets, 2 wait for what is missing here",
+            f"s: address6 {VM} conflict, 3 of 512 sockets, 2 wait for what is missing here,"
+            " names 12 secure, 0 insecure, 0 bogus, 0 indeterminate, outages of the validator: 1",
         ),
         (
             "hostvlan",

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The unit that validates names for a VM, vmmnet-validate@UUID, and its options."""
+"""The unit that validates names for a VM, vmmnet-validate@UUID: its options, what it says."""
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from vmmnet import controlsocket
 
 from . import whole
 
@@ -14,6 +18,9 @@ from . import whole
 SOCKETS = Path("/run/vmmnet-validate")
 #: The folder of their options, below the one of claims; the unit reads a file of its instance.
 FOLDER = "libvirt/validate"
+
+#: What a question comes to (RFC 4033, 5).
+VERDICTS = ("secure", "insecure", "bogus", "indeterminate")
 
 #: What neither systemd nor its files of variables take as it is.
 _SPECIAL = set("\"'\\$\n")
@@ -42,6 +49,11 @@ class Wanted:
 def socket(uuid: str) -> Path:
     """The socket of a VM's unit."""
     return SOCKETS / uuid / "socket"
+
+
+def control(vm: str) -> Path:
+    """The control socket of a VM's unit."""
+    return SOCKETS / vm / "control"
 
 
 def unit(uuid: str) -> str:
@@ -95,3 +107,43 @@ def stop(run: Path, uuid: str) -> Iterator[str]:
         _systemctl("revert", unit(uuid))
         file.unlink()
         yield f"{unit(uuid)} is stopped"
+
+
+def behind(socket: Path) -> dict[str, Any] | None:
+    """What the validator at a socket for QEMU says of itself; None: it listens, and is no unit's.
+
+    Raises controlsocket.Unanswered, Refused.
+    """
+    if socket.parent.parent == SOCKETS:
+        return asked(control(socket.parent.name))
+    controlsocket.probe(socket)
+    return None
+
+
+def asked(control: Path) -> dict[str, Any]:
+    """What a validator says of itself: servers, clients, questions by verdict.
+
+    Raises controlsocket.Unanswered, Refused.
+    """
+    told: dict[str, Any] = {"servers": []}
+    for line in controlsocket.ask(control, "show").splitlines():
+        key, _, value = line.partition(" ")
+        if key == "server":
+            told["servers"].append(value)
+        else:
+            with contextlib.suppress(ValueError):
+                told[key] = int(value)
+    return told
+
+
+def line(told: Mapping[str, Any]) -> str:
+    """What it says, in short."""
+    clients = told.get("clients", 0)
+    verdicts = [f"{told[each]:,} {each}" for each in VERDICTS if each in told]
+    return ", ".join(
+        (
+            f"{clients or 'no'} client{'' if clients == 1 else 's'}",
+            f"{told.get('questions', 0):,} questions ({', '.join(verdicts)})",
+            f"servers {' '.join(told['servers']) or 'none'}",
+        )
+    )

@@ -14,7 +14,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/reach/policy-parse.h"
 #include "hw/vmrpc/server/first-bytes.h"
 #include "hw/vmrpc/server/state.h"
 #include "hw/vmrpc/server/timer.h"
@@ -609,16 +608,75 @@ static void test_reload(void)
 {
     World *w = world_new(POLICY);
     g_autoptr(GByteArray) stream = stream_of((HelloSpec) { .name = NAME });
-    static const char text[] = "deny www.test\n";
 
     connect_guest(w);
     guest_sends(w, stream->data, 9, 9);
-    vmrpc_policy_free(w->fx->srv->reach.policy);
-    w->fx->srv->reach.policy = vmrpc_policy_parse(text, sizeof(text) - 1, "new",
-                                                  NULL);
+    fx_new_rules(w->fx, "deny www.test\n");
     assert_refused(w, fx_send(w->fx, 0, stream->data + 9,
                               stream->len - 9).error, "other-name", NAME, 1);
     assert_reset(w, 0);
+    world_free(w);
+}
+
+/* A new file that ends what it refuses reads what the stream has said. */
+static void test_end_refused(void)
+{
+    World *w = world_new("allow *.test tcp tls\ndefault deny\n");
+    g_autoptr(GByteArray) stream = stream_of((HelloSpec) { .name = NAME });
+
+    hello_add_records(stream, 20, "\1", 1, 1);
+    hello_add_records(stream, 23, "encrypted", 9, RECORD);
+    connect_guest(w);
+    guest_sends(w, stream->data, stream->len, RECORD);
+    peer_has(w, stream->data, stream->len);
+    g_assert_false(is_watched(w));
+    /* The other name that leads here is not the one that it said. */
+    fx_new_rules(w->fx, POLICY);
+    vmrpc_server_end_refused(w->fx->srv);
+    guest_sends(w, "more", 4, 4);
+    peer_has(w, "more", 4);
+    fx_new_rules(w->fx, "allow host tcp\n");
+    vmrpc_server_end_refused(w->fx->srv);
+    guest_sends(w, "more", 4, 4);
+    peer_has(w, "more", 4);
+    g_assert_cmpuint(traced.refusals, ==, 0);
+    fx_new_rules(w->fx, "allow other.test tcp tls\ndefault deny\n");
+    guest_sends(w, "kept", 4, 4);
+    peer_has(w, "kept", 4);
+    vmrpc_server_end_refused(w->fx->srv);
+    assert_refused(w, EACCES, "other-name", NAME, 2);
+    g_assert_cmpint(fx_wait_error(w->fx, 0), ==, ECONNRESET);
+    assert_reset(w, 0);
+    g_assert_cmpuint(fx_counters(w->fx)->connections_ended, ==, 1);
+    vmrpc_server_end_refused(w->fx->srv);
+    g_assert_cmpuint(fx_counters(w->fx)->connections_ended, ==, 1);
+    world_free(w);
+}
+
+/* What has begun without a look cannot be allowed by what it said. */
+static void test_end_unread(void)
+{
+    World *w = world_new("allow *.test tcp\ndefault deny\n");
+    g_autoptr(GByteArray) stream = stream_of((HelloSpec) { .name = NAME });
+
+    connect_guest(w);
+    guest_sends(w, "plain", 5, 5);
+    peer_has(w, "plain", 5);
+    fx_new_rules(w->fx, POLICY);
+    vmrpc_server_end_refused(w->fx->srv);
+    assert_refused(w, EACCES, "no-name", "", 0);
+    assert_reset(w, 0);
+    hang_up(w);
+    /* One whose hello is not whole yet has its turn. */
+    connect_guest(w);
+    guest_sends(w, stream->data, 9, 9);
+    vmrpc_server_end_refused(w->fx->srv);
+    guest_sends(w, stream->data + 9, stream->len - 9, RECORD);
+    peer_has(w, stream->data, stream->len);
+    /* So has another connection of the same socket. */
+    hang_up(w);
+    g_assert_cmpuint(traced.refusals, ==, 0);
+    g_assert_cmpuint(fx_counters(w->fx)->connections_ended, ==, 1);
     world_free(w);
 }
 
@@ -818,6 +876,8 @@ int main(int argc, char **argv)
     g_test_add_func("/server/first/other-rules", test_other_rules);
     g_test_add_func("/server/first/targets", test_targets);
     g_test_add_func("/server/first/reload", test_reload);
+    g_test_add_func("/server/first/end-refused", test_end_refused);
+    g_test_add_func("/server/first/end-unread", test_end_unread);
     g_test_add_func("/server/first/connect-again", test_connect_again);
     g_test_add_func("/server/first/other-user", test_other_user);
     g_test_add_func("/server/first/race", test_race);

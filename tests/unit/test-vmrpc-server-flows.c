@@ -445,6 +445,157 @@ static void test_bounds(void)
     world_free(w);
 }
 
+/* --- a new policy file ----------------------------------------------------- */
+
+#define ANY     "allow *.test udp tls\ndefault deny\n"
+#define NO_WWW  "allow other.test udp tls\ndeny www.test\n" ANY
+
+static FxReply short_to(World *w, uint16_t port)
+{
+    return fx_sendto(w->fx, 0, fx_peer4(w->fx), port, SHORT, sizeof(SHORT));
+}
+
+/* Begins a connection. */
+static void greet(World *w, const char *name)
+{
+    static unsigned connections;
+    g_autofree char *id = g_strdup_printf("%016x", ++connections);
+    g_autoptr(GByteArray) hello = initial_of(id, (HelloSpec) { .name = name },
+                                             0, 1000);
+
+    fx_ok(to_peer(w, hello));
+    peer_has(w->fd, hello->data, hello->len);
+}
+
+static void assert_ended(World *w, const char *reason, const char *name,
+                         unsigned line, unsigned ended)
+{
+    assert_refused(w, (FxReply) { .error = EACCES }, reason, name, line);
+    g_assert_cmpuint(fx_counters(w->fx)->connections_ended, ==, ended);
+}
+
+/* Other names of the address do not keep the flow alive. */
+static void test_end_refused(void)
+{
+    World *w = world_new(ANY);
+    g_autoptr(GByteArray) hello = hello_of(OTHER);
+
+    greet(w, NAME);
+    fx_ok(fx_sendto(w->fx, 0, fx_peer4(w->fx), w->second_port, hello->data,
+                    hello->len));
+    peer_has(w->second, hello->data, hello->len);
+    fx_new_rules(w->fx, NO_WWW);
+    /* That alone ends nothing. */
+    fx_ok(short_to(w, w->port));
+    peer_has(w->fd, SHORT, sizeof(SHORT));
+    vmrpc_server_end_refused(w->fx->srv);
+    assert_ended(w, "other-name", NAME, 2, 1);
+    assert_refused(w, short_to(w, w->port), "not-tls", "", 0);
+    fx_ok(short_to(w, w->second_port));
+    peer_has(w->second, SHORT, sizeof(SHORT));
+    /* It can begin anew, by another name. */
+    greet(w, OTHER);
+    fx_ok(short_to(w, w->port));
+    peer_has(w->fd, SHORT, sizeof(SHORT));
+    vmrpc_server_end_refused(w->fx->srv);
+    g_assert_cmpuint(traced.refusals, ==, 0);
+    /* The names are forgotten. */
+    vmrpc_names_free(w->fx->srv->reach.names);
+    w->fx->srv->reach.names = vmrpc_names_new(16, NULL);
+    vmrpc_server_end_refused(w->fx->srv);
+    g_assert_cmpuint(traced.refusals, ==, 2);
+    g_assert_cmpstr(traced.reason, ==, "not-asked");
+    g_assert_cmpuint(w->fx->srv->flow_bytes, ==, 0);
+    world_free(w);
+}
+
+static void test_end_refused_connected(void)
+{
+    World *w = world_new(ANY);
+    g_autoptr(GByteArray) hello = hello_of(NAME);
+
+    fx_ok(fx_addr_op(w->fx, VMRPC_CONNECT, 0, fx_peer4(w->fx), w->port));
+    fx_ok(fx_send(w->fx, 0, hello->data, hello->len));
+    peer_has(w->fd, hello->data, hello->len);
+    fx_new_rules(w->fx, NO_WWW);
+    vmrpc_server_end_refused(w->fx->srv);
+    assert_ended(w, "other-name", NAME, 2, 1);
+    assert_refused(w, fx_send(w->fx, 0, SHORT, sizeof(SHORT)), "not-tls", "",
+                   0);
+    /* Without any name that may be here, it has no peer any more. */
+    fx_new_rules(w->fx, "allow other.test udp tls\ndefault deny\n");
+    {
+        g_autoptr(GByteArray) other = initial_of(ID_2, (HelloSpec) {
+                                                     .name = OTHER }, 0, 1000);
+
+        fx_ok(fx_send(w->fx, 0, other->data, other->len));
+        peer_has(w->fd, other->data, other->len);
+    }
+    fx_new_rules(w->fx, "default deny\n");
+    vmrpc_server_end_refused(w->fx->srv);
+    g_assert_cmpuint(fx_counters(w->fx)->connections_ended, ==, 2);
+    g_assert_cmpint(fx_wait_error(w->fx, 0), ==, ECONNRESET);
+    g_assert_cmpuint(w->fx->srv->flow_bytes, ==, 0);
+    world_free(w);
+}
+
+/* Short headers do not tell the flow's connections apart. */
+static void test_end_several_names(void)
+{
+    World *w = world_new(ANY);
+    char name[16];
+
+    greet(w, NAME);
+    greet(w, OTHER);
+    greet(w, OTHER);
+    fx_new_rules(w->fx, NO_WWW);
+    vmrpc_server_end_refused(w->fx->srv);
+    assert_ended(w, "other-name", NAME, 2, 1);
+    assert_refused(w, short_to(w, w->port), "not-tls", "", 0);
+    /* Of more names than are remembered, some may be refused. */
+    for (unsigned i = 0; i <= VMRPC_FLOW_NAMES_MAX; i++) {
+        vmrpc_server_end_refused(w->fx->srv);
+        g_assert_cmpuint(traced.refusals, ==, 0);
+        g_snprintf(name, sizeof(name), "n%u.test", i);
+        asked(w, name, fx_peer6);
+        greet(w, name);
+    }
+    vmrpc_server_end_refused(w->fx->srv);
+    assert_ended(w, "full", "", 0, 2);
+    world_free(w);
+}
+
+/* The demand comes, and goes. */
+static void test_other_demand(void)
+{
+    World *w = world_new("allow *.test udp\ndefault deny\n");
+    g_autoptr(GByteArray) hello = hello_of(NAME);
+
+    fx_ok(fx_addr_op(w->fx, VMRPC_CONNECT, 0, fx_peer4(w->fx), w->port));
+    fx_ok(fx_send(w->fx, 0, SHORT, sizeof(SHORT)));
+    peer_has(w->fd, SHORT, sizeof(SHORT));
+    fx_new_rules(w->fx, ANY);
+    vmrpc_server_end_refused(w->fx->srv);
+    g_assert_cmpuint(traced.refusals, ==, 0);
+    assert_refused(w, fx_send(w->fx, 0, SHORT, sizeof(SHORT)), "not-tls", "",
+                   0);
+    fx_ok(fx_send(w->fx, 0, hello->data, hello->len));
+    peer_has(w->fd, hello->data, hello->len);
+    fx_new_rules(w->fx, "allow host udp\n");
+    vmrpc_server_end_refused(w->fx->srv);
+    fx_ok(fx_send(w->fx, 0, SHORT, sizeof(SHORT)));
+    peer_has(w->fd, SHORT, sizeof(SHORT));
+    g_assert_cmpuint(traced.refusals, ==, 0);
+    g_assert_cmpuint(fx_counters(w->fx)->connections_ended, ==, 0);
+    g_assert_cmpuint(w->fx->srv->flow_bytes, ==, 0);
+    /* So a new demand is one for a hello. */
+    fx_new_rules(w->fx, ANY);
+    vmrpc_server_end_refused(w->fx->srv);
+    assert_refused(w, fx_send(w->fx, 0, SHORT, sizeof(SHORT)), "not-tls", "",
+                   0);
+    world_free(w);
+}
+
 /* --- migration ------------------------------------------------------------- */
 
 static void keep(void *opaque, const VmrpcSavedSock *saved)
@@ -510,6 +661,11 @@ int main(int argc, char **argv)
     g_test_add_func("/server/flows/cut-elsewhere", test_cut_elsewhere);
     g_test_add_func("/server/flows/memory", test_memory);
     g_test_add_func("/server/flows/bounds", test_bounds);
+    g_test_add_func("/server/flows/end-refused", test_end_refused);
+    g_test_add_func("/server/flows/end-refused-connected",
+                    test_end_refused_connected);
+    g_test_add_func("/server/flows/end-several-names", test_end_several_names);
+    g_test_add_func("/server/flows/other-demand", test_other_demand);
     g_test_add_func("/server/flows/migrated", test_migrated);
     return g_test_run();
 }

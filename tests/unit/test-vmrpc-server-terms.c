@@ -732,6 +732,26 @@ static void test_end_what_must_go_another_way(void)
     file_clear(&f);
 }
 
+/* What was ended is not judged again. */
+static void test_end_proxied(void)
+{
+    World w = world_new("http");
+    int fd = connect_via(&w, 0, 443);
+
+    READS(&w, fd, ASKS);
+    SAYS(fd, "HTTP/1.1 200 Connection established\r\n\r\n");
+    fx_wait(w.fx, 0, VMRPC_OUT);
+    assert_open(&w, 0, fd);
+    fx_new_rules(w.fx, "default deny\n");
+    for (unsigned i = 0; i < 2; i++) {
+        vmrpc_server_end_refused(w.fx->srv);
+        g_assert_cmpuint(fx_counters(w.fx)->connections_ended, ==, 1);
+    }
+    g_assert_cmpint(fx_wait_error(w.fx, 0), ==, ECONNRESET);
+    close(fd);
+    world_free(&w);
+}
+
 int main(int argc, char **argv)
 {
     fx_init();
@@ -762,6 +782,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/terms/limit/close", test_limit_and_close);
     g_test_add_func("/vmrpc/terms/reload/secret", test_secret);
     g_test_add_func("/vmrpc/terms/reload/end-refused", test_end_refused);
+    g_test_add_func("/vmrpc/terms/reload/end-proxied", test_end_proxied);
     g_test_add_func("/vmrpc/terms/reload/end-another-way",
                     test_end_what_must_go_another_way);
     return g_test_run();

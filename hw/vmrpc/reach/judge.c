@@ -415,13 +415,14 @@ int vmrpc_dest_says(VmrpcReach *reach, const struct sockaddr_storage *host,
 }
 
 int vmrpc_dest_terms(VmrpcReach *reach, const struct sockaddr_storage *host,
-                     int proto, VmrpcTerms **terms)
+                     int proto, VmrpcTerms **terms, VmrpcSays *says)
 {
     Judged j VMRPC_UNINITIALIZED;
     int ret = judge(reach, host, proto, false, NULL, &j);
 
     if (ret == 0) {
         *terms = vmrpc_terms_ref(j.condition.terms);
+        *says = j.says;
     }
     return ret;
 }

@@ -66,13 +66,14 @@ int vmrpc_dest_says(VmrpcReach *reach, const struct sockaddr_storage *host,
 /**
  * vmrpc_dest_terms: by which terms does the policy allow this destination?
  * @terms: a reference, the caller's; NULL: none
+ * @says: as in VmrpcPass
  *
  * Counts and traces nothing.
  *
- * Returns: 0, or a negative errno and *@terms is untouched.
+ * Returns: 0, or a negative errno and *@terms and *@says are untouched.
  */
 int vmrpc_dest_terms(VmrpcReach *reach, const struct sockaddr_storage *host,
-                     int proto, VmrpcTerms **terms);
+                     int proto, VmrpcTerms **terms, VmrpcSays *says);
 
 /**
  * vmrpc_group_check: may the guest receive what is sent to a group?

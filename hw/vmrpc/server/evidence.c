@@ -95,7 +95,6 @@ static VMRPC_LOCKED void begin(VmrpcServer *srv, VmrpcSock *s,
     }
     memcpy(&s->opened_peer, peer, sizeof(s->opened_peer));
     s->open_error = 0;
-    g_clear_pointer(&s->said, g_free);
 }
 
 void vmrpc_evidence_tell_open(VmrpcServer *srv, VmrpcSock *s,
@@ -239,13 +238,16 @@ void vmrpc_evidence_said(VmrpcServer *srv, VmrpcSock *s,
     };
 
     /* Each request of HTTP says it again. */
-    if (srv->config.audit && (peer || g_strcmp0(s->said, said->name) != 0)) {
-        if (!peer) {
-            peer_of(s, &own);
-        }
-        write_line(srv, &entry);
+    if (!peer && g_strcmp0(s->said, said->name) == 0) {
+        return;
+    }
+    if (!peer) {
+        peer_of(s, &own);
         g_free(s->said);
         s->said = g_strdup(said->name);
+    }
+    if (srv->config.audit) {
+        write_line(srv, &entry);
     }
 }
 

@@ -93,7 +93,7 @@ vmrpc_evidence_send(VmrpcServer *srv, VmrpcSock *s,
 
 /*
  * The guest says this to @peer, or to the peer of the stream @s if that is
- * NULL, and may.
+ * NULL, and may.  The stream remembers it.
  */
 VMRPC_LOCKED void vmrpc_evidence_said(VmrpcServer *srv, VmrpcSock *s,
                                       const struct sockaddr_storage *peer,

@@ -170,6 +170,17 @@ static bool peer_of(const VmrpcSock *s, struct sockaddr_storage *peer)
     return getpeername(s->fd, (struct sockaddr *)peer, &len) == 0;
 }
 
+static VMRPC_LOCKED void report(VmrpcServer *srv, const VmrpcSock *s,
+                                const struct sockaddr_storage *peer,
+                                VmrpcSaidReason reason, const char *name,
+                                unsigned line)
+{
+    srv->judged = s;
+    vmrpc_refused_by_said(&srv->reach, peer, vmrpc_said_reason(reason), name,
+                          line);
+    srv->judged = NULL;
+}
+
 /*
  * Ends the stream.  connect() to AF_UNSPEC resets the connection and leaves the
  * host socket to the threads that use it.
@@ -184,14 +195,22 @@ static VMRPC_LOCKED int refuse(VmrpcServer *srv, VmrpcSock *s,
     if (!peer_of(s, &peer)) {
         memcpy(&peer, &s->first->peer, sizeof(s->first->peer));
     }
-    srv->judged = s;
-    vmrpc_refused_by_said(&srv->reach, &peer, vmrpc_said_reason(reason), name,
-                          line);
-    srv->judged = NULL;
+    report(srv, s, &peer, reason, name, line);
     drop_kept(srv, s->first);
     become(s->first, FIRST_REFUSED);
     connect(s->fd, &unspec, sizeof(unspec));
     return -EACCES;
+}
+
+static VMRPC_LOCKED VmrpcSaidReason
+judge_name(VmrpcServer *srv, const VmrpcSock *s,
+           const struct sockaddr_storage *peer, const char *name,
+           unsigned *line)
+{
+    int ret = vmrpc_dest_says(&srv->reach, peer, s->proto, name, line);
+
+    return ret == -ENOENT ? VMRPC_SAID_NOT_ASKED :
+           ret < 0 ? VMRPC_SAID_OTHER_NAME : VMRPC_SAID_OK;
 }
 
 /* May the guest say this to its peer? */
@@ -200,7 +219,6 @@ static VMRPC_LOCKED VmrpcSaidReason judge(VmrpcServer *srv, const VmrpcSock *s,
                                           unsigned *line)
 {
     struct sockaddr_storage peer;
-    int ret;
 
     *line = 0;
     if (said->ech && vmrpc_policy_refuses_ech(srv->reach.policy)) {
@@ -209,12 +227,27 @@ static VMRPC_LOCKED VmrpcSaidReason judge(VmrpcServer *srv, const VmrpcSock *s,
     if (s->first->only && g_ascii_strcasecmp(s->first->only, said->name) != 0) {
         return VMRPC_SAID_OTHER_NAME;
     }
-    if (!peer_of(s, &peer)) {
-        return VMRPC_SAID_NOT_ASKED;
+    return peer_of(s, &peer)
+           ? judge_name(srv, s, &peer, said->name, line)
+           : VMRPC_SAID_NOT_ASKED;
+}
+
+bool vmrpc_first_may_go_on(VmrpcServer *srv, const VmrpcSock *s,
+                           const struct sockaddr_storage *peer, VmrpcSays says)
+{
+    VmrpcSaidReason reason = VMRPC_SAID_NO_NAME;
+    unsigned line = 0;
+
+    if (says == VMRPC_SAYS_ANYTHING || (s->first && !s->said)) {
+        return true;
     }
-    ret = vmrpc_dest_says(&srv->reach, &peer, s->proto, said->name, line);
-    return ret == -ENOENT ? VMRPC_SAID_NOT_ASKED :
-           ret < 0 ? VMRPC_SAID_OTHER_NAME : VMRPC_SAID_OK;
+    if (s->said) {
+        reason = judge_name(srv, s, peer, s->said, &line);
+    }
+    if (reason != VMRPC_SAID_OK) {
+        report(srv, s, peer, reason, s->said, line);
+    }
+    return reason == VMRPC_SAID_OK;
 }
 
 static VmrpcSaidStep look_at(VmrpcFirst *first, const uint8_t *octets,
@@ -412,10 +445,7 @@ void vmrpc_first_finish(VmrpcServer *srv, VmrpcSock *s)
     }
     flush(srv, s);
     if (s->first->num > s->first->agreed && peer_of(s, &peer)) {
-        srv->judged = s;
-        vmrpc_refused_by_said(&srv->reach, &peer,
-                              vmrpc_said_reason(VMRPC_SAID_MALFORMED), NULL, 0);
-        srv->judged = NULL;
+        report(srv, s, &peer, VMRPC_SAID_MALFORMED, NULL, 0);
     }
     drop_kept(srv, s->first);
 }

@@ -53,6 +53,20 @@ VMRPC_LOCKED void vmrpc_first_disconnect(VmrpcServer *srv, VmrpcSock *s);
 VMRPC_LOCKED ssize_t vmrpc_first_send(VmrpcServer *srv, VmrpcSock *s,
                                       const VmrpcCall *call, int flags);
 
+/**
+ * vmrpc_first_may_go_on: a new policy file allows the peer of the stream @s
+ * @peer: on the host's side
+ * @says: what the deciding rule demands
+ *
+ * Reports a refusal.
+ *
+ * Returns: false if the rules refuse the name that the guest has said, or if
+ * nothing has looked for one.  A name that is still to be said is judged then.
+ */
+VMRPC_LOCKED bool vmrpc_first_may_go_on(VmrpcServer *srv, const VmrpcSock *s,
+                                        const struct sockaddr_storage *peer,
+                                        VmrpcSays says);
+
 /* The guest will send nothing more: what is undecided does not leave. */
 VMRPC_LOCKED void vmrpc_first_finish(VmrpcServer *srv, VmrpcSock *s);
 

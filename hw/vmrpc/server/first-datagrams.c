@@ -16,6 +16,10 @@
  *
  * What is refused is dropped, as by a network; the call fails with EACCES.
  *
+ * A flow remembers the names that were agreed to, for a new policy file that
+ * ends what it refuses.  A short header does not tell which connection it is
+ * of, so the flow ends if one of its names is refused.
+ *
  * One call may send several datagrams (UDP_SEGMENT), each of which is looked
  * at.  Several calls may send one (MSG_MORE, UDP_CORK): refused.
  *
@@ -43,7 +47,8 @@ typedef struct Flow {
     struct sockaddr_in6 peer;   /* or a sockaddr_in; all zero: connected to it */
     VmrpcInitial *initial;
     unsigned connections;       /* that kept is not of the ones before */
-    bool greeted;
+    GPtrArray *said;            /* names that were agreed to, each once */
+    bool said_more;             /* than VMRPC_FLOW_NAMES_MAX */
     GPtrArray *kept;            /* of GByteArray */
     size_t charged;             /* in srv->flow_bytes */
 } Flow;
@@ -53,6 +58,7 @@ static void flow_free(gpointer opaque)
     Flow *flow = opaque;
 
     vmrpc_initial_free(flow->initial);
+    g_ptr_array_unref(flow->said);
     g_ptr_array_unref(flow->kept);
     g_free(flow);
 }
@@ -66,7 +72,8 @@ static VMRPC_LOCKED void remove_flow(VmrpcServer *srv, VmrpcSock *s, Flow *flow)
 /* Returns false, and removes the flow, if the VM's flows take too much. */
 static VMRPC_LOCKED bool charge(VmrpcServer *srv, VmrpcSock *s, Flow *flow)
 {
-    size_t size = FLOW_SIZE + vmrpc_initial_size(flow->initial);
+    size_t size = FLOW_SIZE + flow->said->len * VMRPC_SAID_NAME_MAX +
+                  vmrpc_initial_size(flow->initial);
 
     for (guint i = 0; i < flow->kept->len; i++) {
         size += ((GByteArray *)flow->kept->pdata[i])->len;
@@ -112,6 +119,7 @@ static VMRPC_LOCKED Flow *find_flow(VmrpcServer *srv, VmrpcSock *s,
     flow = g_new0(Flow, 1);
     flow->peer = peer;
     flow->initial = vmrpc_initial_new();
+    flow->said = g_ptr_array_new_with_free_func(g_free);
     flow->kept = g_ptr_array_new_with_free_func(
         (GDestroyNotify)g_byte_array_unref);
     g_ptr_array_add(s->flows, flow);
@@ -190,21 +198,79 @@ static VMRPC_LOCKED int refuse(VmrpcServer *srv, const VmrpcSock *s,
 
 /* Returns 0, or -EACCES if the guest may not say this to the destination. */
 static VMRPC_LOCKED int judge(VmrpcServer *srv, VmrpcSock *s,
-                              const struct msghdr *msg, const VmrpcSaid *said)
+                              const struct msghdr *msg, const char *name)
 {
     struct sockaddr_storage peer;
     unsigned line = 0;
-    int ret;
+    int ret = peer_of(s, msg, &peer)
+              ? vmrpc_dest_says(&srv->reach, &peer, s->proto, name, &line)
+              : -ENOENT;
 
-    if (said->ech && vmrpc_policy_refuses_ech(srv->reach.policy)) {
-        return refuse(srv, s, msg, VMRPC_SAID_ECH, said->name, 0);
-    }
-    ret = peer_of(s, msg, &peer)
-          ? vmrpc_dest_says(&srv->reach, &peer, s->proto, said->name, &line)
-          : -ENOENT;
     return ret == 0 ? 0 : refuse(srv, s, msg, ret == -ENOENT
                                  ? VMRPC_SAID_NOT_ASKED
-                                 : VMRPC_SAID_OTHER_NAME, said->name, line);
+                                 : VMRPC_SAID_OTHER_NAME, name, line);
+}
+
+static void remember(Flow *flow, const char *name)
+{
+    if (g_ptr_array_find_with_equal_func(flow->said, name, g_str_equal, NULL)) {
+        return;
+    }
+    if (flow->said->len == VMRPC_FLOW_NAMES_MAX) {
+        flow->said_more = true;
+    } else {
+        g_ptr_array_add(flow->said, g_strdup(name));
+    }
+}
+
+/* Must what is sent to the destination in @msg still begin with a name? */
+static VMRPC_LOCKED bool is_watched(VmrpcServer *srv, const VmrpcSock *s,
+                                    const struct msghdr *msg)
+{
+    VmrpcSays says = VMRPC_SAYS_TLS;    /* if the destination is refused */
+    struct sockaddr_storage peer;
+    VmrpcTerms *terms = NULL;
+
+    if (!peer_of(s, msg, &peer)) {
+        return false;           /* it has no peer any more */
+    }
+    vmrpc_dest_terms(&srv->reach, &peer, s->proto, &terms, &says);
+    vmrpc_terms_unref(terms);
+    return says != VMRPC_SAYS_ANYTHING;
+}
+
+/* Returns 0 if @flow may go on, or -EACCES. */
+static VMRPC_LOCKED int judge_again(VmrpcServer *srv, VmrpcSock *s, Flow *flow,
+                                    const struct msghdr *msg)
+{
+    int ret = flow->said_more ? refuse(srv, s, msg, VMRPC_SAID_FULL, NULL, 0)
+                              : 0;
+
+    for (guint i = 0; ret == 0 && i < flow->said->len; i++) {
+        ret = judge(srv, s, msg, flow->said->pdata[i]);
+    }
+    return ret;
+}
+
+unsigned vmrpc_datagrams_judge_again(VmrpcServer *srv, VmrpcSock *s)
+{
+    guint num = s->flows ? s->flows->len : 0;
+
+    for (guint i = num; i-- > 0;) {
+        Flow *flow = s->flows->pdata[i];
+        struct msghdr msg = {
+            .msg_name = flow->peer.sin6_family ? &flow->peer : NULL,
+            .msg_namelen = sizeof(flow->peer),
+        };
+
+        if (!is_watched(srv, s, &msg)) {
+            remove_flow(srv, s, flow);
+        } else if (judge_again(srv, s, flow, &msg) < 0) {
+            srv->counters.connections_ended++;
+            remove_flow(srv, s, flow);
+        }
+    }
+    return num;
 }
 
 /* --- sending ------------------------------------------------------------ */
@@ -292,13 +358,15 @@ static VMRPC_LOCKED ssize_t send_one(VmrpcServer *srv, VmrpcSock *s, Flow *flow,
                                             len));
         return len;
     case VMRPC_SAID_SAID:
-        ret = judge(srv, s, msg, &said);
+        ret = said.ech && vmrpc_policy_refuses_ech(srv->reach.policy)
+              ? refuse(srv, s, msg, VMRPC_SAID_ECH, said.name, 0)
+              : judge(srv, s, msg, said.name);
         if (ret < 0) {
             /* Nothing of it was sent, and what follows is not of it. */
             remove_flow(srv, s, flow);
             return ret;
         }
-        flow->greeted = true;
+        remember(flow, said.name);
         tell_said(srv, s, msg, &said);
         flush(s, flow, msg, flags);
         return send_copy(s, msg, octets, len, flags);
@@ -398,6 +466,6 @@ ssize_t vmrpc_datagrams_send(VmrpcServer *srv, VmrpcSock *s,
         return -EINVAL;         /* as Linux, and the lock is held for all */
     }
     flow = find_flow(srv, s, msg);
-    return flow->greeted && all_are_short(call, msg, segment)
+    return flow->said->len && all_are_short(call, msg, segment)
            ? 0 : send_copies(srv, s, flow, call, msg, segment, flags);
 }

@@ -13,6 +13,8 @@
 
 /* Peers of one socket, the latest ones */
 #define VMRPC_FLOWS_MAX         64
+/* Names that a flow has said, and is judged by again */
+#define VMRPC_FLOW_NAMES_MAX    8
 /* Octets of memory for all flows of a VM */
 #define VMRPC_FLOW_BYTES_MAX    (16 << 20)
 
@@ -36,6 +38,17 @@ VMRPC_LOCKED ssize_t vmrpc_datagrams_send(VmrpcServer *srv, VmrpcSock *s,
                                           const VmrpcCall *call,
                                           struct msghdr *msg, uint8_t *control,
                                           int flags);
+
+/**
+ * vmrpc_datagrams_judge_again: end the flows of @s that a new policy file
+ * refuses, by the names that they have said
+ *
+ * A flow that is not to say anything any more is forgotten.
+ *
+ * Returns: how many flows there were
+ */
+VMRPC_LOCKED unsigned vmrpc_datagrams_judge_again(VmrpcServer *srv,
+                                                  VmrpcSock *s);
 
 /* The guest has set an option of a host socket. */
 void vmrpc_datagrams_option(VmrpcSock *s, int level, int name,

@@ -19,6 +19,8 @@
 #include "hw/vmrpc/server/budget.h"
 #include "hw/vmrpc/server/evidence.h"
 #include "hw/vmrpc/server/files.h"
+#include "hw/vmrpc/server/first-bytes.h"
+#include "hw/vmrpc/server/first-datagrams.h"
 #include "hw/vmrpc/server/groups.h"
 #include "hw/vmrpc/server/proxied.h"
 #include "hw/vmrpc/server/race.h"
@@ -260,7 +262,7 @@ void vmrpc_policy_file_follow(VmrpcServer *srv)
 
 /* --- connections that exist --------------------------------------------- */
 
-/* Sockets that are judged again while the lock is held. */
+/* Sockets and flows that are judged again while the lock is held. */
 #define JUDGE_BATCH     64
 
 /* Of a stream, the host tells its peer when that has answered. */
@@ -303,14 +305,18 @@ void vmrpc_policy_judge_again(VmrpcServer *srv, VmrpcSock *s)
 {
     struct sockaddr_storage host;
     VmrpcTerms *terms;
+    VmrpcSays says;
 
     if (s->accepted || s->peer != VMRPC_PEER_REMOTE || !vmrpc_sock_is_host(s) ||
         !find_peer(srv, s, &host)) {
         return;
     }
-    if (vmrpc_dest_terms(&srv->reach, &host, s->proto, &terms) == 0) {
-        if (is_same_way(s->terms, terms)) {
+    if (vmrpc_dest_terms(&srv->reach, &host, s->proto, &terms, &says) == 0) {
+        if (is_same_way(s->terms, terms) &&
+            (s->type == SOCK_DGRAM ||
+             vmrpc_first_may_go_on(srv, s, &host, says))) {
             vmrpc_sock_take_terms(s, terms);
+            s->says = says;
             return;
         }
         vmrpc_terms_unref(terms);
@@ -319,6 +325,7 @@ void vmrpc_policy_judge_again(VmrpcServer *srv, VmrpcSock *s)
     vmrpc_race_end(srv, s);
     vmrpc_proxied_end(srv, s);
     vmrpc_host_abort(srv, s, s->type == SOCK_DGRAM ? ECONNRESET : 0);
+    vmrpc_sock_take_terms(s, NULL);     /* it goes by no proxy any more */
     vmrpc_sock_notify(srv, s);
 }
 
@@ -333,9 +340,11 @@ void vmrpc_server_end_refused(VmrpcServer *srv)
         vmrpc_lock(srv);
         for (unsigned n = 0; n < JUDGE_BATCH && next < srv->config.max_sockets;
              next++) {
-            if (srv->socks[next]) {
-                vmrpc_policy_judge_again(srv, srv->socks[next]);
-                n++;
+            VmrpcSock *s = srv->socks[next];
+
+            if (s) {
+                vmrpc_policy_judge_again(srv, s);
+                n += 1 + vmrpc_datagrams_judge_again(srv, s);
             }
         }
         vmrpc_timer_wake(srv);

@@ -189,7 +189,7 @@ struct VmrpcSock {
     VmrpcAlg *alg;              /* a gateway looks at the stream */
     VmrpcFirst *first;          /* first-bytes.c: what the guest says */
 
-    /* first-datagrams.c */
+    /* first-datagrams.c, policy-file.c */
     VmrpcSays says;             /* what its peer demands of datagrams */
     GPtrArray *flows;           /* NULL: none */
     bool corked;                /* UDP_CORK */
@@ -266,7 +266,7 @@ struct VmrpcSock {
     uint64_t opened;
     bool peer_opened;           /* of a datagram socket: of its peer, too */
     int open_error;             /* of connect(), positive errno */
-    char *said;                 /* the name that it said last; or NULL */
+    char *said;                 /* the name that a stream said last; or NULL */
     int64_t opened_ms;
     struct sockaddr_in6 opened_peer;    /* or a sockaddr_in; of a stream */
 

@@ -79,7 +79,6 @@ int vmrpc_sock_unref(VmrpcSock *s)
     if (--s->refs) {
         return -1;
     }
-    g_free(s->said);
     g_free(s);
     return fd;
 }
@@ -255,6 +254,7 @@ void vmrpc_sock_clear_peer(VmrpcServer *srv, VmrpcSock *s)
     s->peer4.s_addr = 0;
     s->peer_port = 0;
     s->says = VMRPC_SAYS_ANYTHING;
+    g_clear_pointer(&s->said, g_free);
 }
 
 void vmrpc_sock_take_terms(VmrpcSock *s, VmrpcTerms *terms)

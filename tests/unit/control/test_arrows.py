@@ -23,8 +23,9 @@ USERS = {
     # '--print-domain' writes the element of libvirt's room, and checks its address.
     "guestimage/command": {"libvirt/values"},
     "guestimage/domain": {"libvirt/names"},
-    # 'libvirt check' looks at HostVLAN's eBPF programs; the hook and 'libvirt protect' attach them.
-    "libvirt/check/host": {"hostvlan/bpf/twin"},
+    # 'libvirt check' has the policy judged, and looks at HostVLAN's eBPF programs; the hook and
+    # 'libvirt protect' attach them.
+    "libvirt/check/host": {"confine/judge", "hostvlan/bpf/twin"},
     "libvirt/check/definition": {"hostvlan/table/filestore"},
     "libvirt/ebpf": {"hostvlan/bpf/twin"},
     "libvirt/protect": {"hostvlan/table/filestore"},

@@ -13,7 +13,7 @@ from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.architecture import AMD64, ARM64, HOST
 from vmmnet.libvirt import element, names
 from vmmnet.libvirt.check import apparmor, core
-from vmmnet.libvirt.check.facts import Domain, Finding, Library, Node, User
+from vmmnet.libvirt.check.facts import Domain, Finding, Library, Node, Policy, Unit, User
 from vmmnet.libvirt.expand import expand
 from vmmnet.libvirt.host.conf import BadConf
 from vmmnet.libvirt.host.secrets import SecretError
@@ -72,6 +72,9 @@ class World:
     as_user: User | None = USER
     #: Modes of files, and of folders that are not 0755; all are root's.
     modes: dict[str, int] = field(default_factory=_files)
+    #: Folders on whose way nothing of these is.
+    folders: set[str] = field(default_factory=lambda: {"/", "/var", "/var/log"})
+    links: dict[str, str] = field(default_factory=dict)
     acls: set[str] = field(default_factory=set)
     #: SELinux's types, where they are not that of libvirt's content.
     labels: dict[str, str] = field(default_factory=dict)
@@ -91,6 +94,9 @@ class World:
     rules: str | None = None
     enforcing: bool = False
     library: Library | None = None
+    unit_state: Unit = field(default_factory=lambda: Unit("loaded"))
+    no_validator: str = ""
+    rules_of_guest: Policy = field(default_factory=lambda: Policy("", ()))
     ebpf: set[str] = field(default_factory=set)
     secrets: dict[str, SecretError | None] = field(default_factory=dict)
     no_interfaces: set[str] = field(default_factory=set)
@@ -105,7 +111,8 @@ class World:
 
     def way(self, path: Path) -> list[Node]:
         """By the modes."""
-        if str(path) not in self.modes:
+        path = Path(self.links.get(str(path), path))
+        if str(path) not in {*self.modes, *self.folders}:
             raise FileNotFoundError(2, "No such file or directory", str(path))
         return [self._node(each) for each in (*reversed(path.parents), path)]
 
@@ -161,6 +168,20 @@ class World:
     def sysctl(self, name: str) -> str | None:
         """What is planted."""
         return self.sysctls.get(name)
+
+    def unit(self, name: str) -> Unit:
+        """What is planted."""
+        assert name == "vmmnet-validate@00000000-0000-4000-9000-000000000001.service"
+        return self.unit_state
+
+    def nobody_at(self, path: Path) -> str:
+        """What is planted, at the one socket."""
+        assert str(path) == "/run/own"
+        return self.no_validator
+
+    def policy(self, path: Path) -> Policy | None:
+        """What is planted, of the one file."""
+        return self.rules_of_guest if str(path) == POLICY else None
 
     def unbound(self) -> Library | None:
         """What is planted."""
@@ -473,6 +494,86 @@ def test_a_trust_anchor(named: str, path: str) -> None:
     assert check(world, given) == []
 
 
+def _validating(more: str = "") -> tuple[World, Any]:
+    world = World()
+    world.modes["/usr/share/dns/root.key"] = 0o100644
+    sockets = f"<vmmnet:sockets address6='{VM}' dnssec='strict' {more}/>"
+    return world, expand(domain(sockets + NIC))
+
+
+@pytest.mark.parametrize(
+    ("unit", "wrong", "remedy"),
+    [
+        (Unit("not-found"), "vmmnet-validate is not installed", "'apt install vmmnet-validate'"),
+        (Unit("masked"), "is masked", "'systemctl unmask vmmnet-validate@00000000-"),
+        (Unit("bad-setting"), "is 'bad-setting'", "'systemctl status vmmnet-validate@00000000-"),
+        (Unit("loaded", "/x"), "/x, which vmmnet-validate@", "--reinstall vmmnet-validate'"),
+        (Unit("", silent="no systemd"), "no systemd", "socket with 'validator'"),
+    ],
+)
+def test_a_validator_that_cannot_be_started(unit: Unit, wrong: str, remedy: str) -> None:
+    """The domain, its attribute, and the package are named."""
+    world, given = _validating()
+    assert check(world, given) == []
+    world.unit_state = unit
+    found = only(check(world, given))
+    assert found.about == "dnssec='strict'" and "'guest' does not start" in found.wrong
+    assert wrong in found.wrong and remedy in found.remedy
+    assert check(world) == []
+    world.hook_path = None
+    assert "a session has no hook" in only(check(world, given)).wrong
+
+
+def test_a_validator_of_the_administrators() -> None:
+    """It may come later."""
+    world, given = _validating("validator='/run/own'")
+    world.unit_state = Unit("not-found")
+    assert check(world, given) == []
+    world.no_validator = "/run/own does not exist"
+    found = only(check(world, given), "note")
+    assert "/run/own does not exist: names get SERVFAIL" in found.wrong
+    assert "--socket=/run/own" in found.remedy
+
+
+def test_a_policy_that_is_refused() -> None:
+    world = World(rules_of_guest=Policy(f"{POLICY}:7: 'hots' is not an address", ()))
+    found = only(check(world))
+    assert found.about == f"policy {POLICY}" and ":7: 'hots'" in found.wrong
+
+
+@pytest.mark.parametrize(
+    ("given", "file"),
+    [
+        ("secret,id=corp,file=/etc/vmmnet/corp", "/etc/vmmnet/corp"),
+        ('{"qom-type":"secret","id":"corp","file":"/etc/vmmnet/corp"}', "/etc/vmmnet/corp"),
+        ("secret,id=corp,data=a:b", ""),
+        ("secret_keyring,id=corp,serial=1", ""),
+    ],
+)
+def test_a_secret_of_a_proxy(given: str, file: str) -> None:
+    """It is an object of the domain, and QEMU's user can read its file."""
+    world = World(rules_of_guest=Policy("", ("corp",)), rules=RULES)
+    found = only(check(world))
+    assert "the secret 'corp'" in found.wrong and "secret,id=corp,file=PATH" in found.remedy
+    defined = expand(domain())
+    line = defined.find(names.qemu("commandline"))
+    for value in ("-object", "rng-random,id=corp"):
+        etree.SubElement(line, names.qemu("arg"), value=value)
+    only(check(world, defined))
+    for value in ("-object", given):
+        etree.SubElement(line, names.qemu("arg"), value=value)
+    if file:
+        found = check(world, defined)[0]
+        assert found.about == f"secret {file}" and "does not exist" in found.wrong
+        world.modes[file] = 0o100600
+        missing, confined = check(world, defined)
+        assert "'chown libvirt-qemu /etc/vmmnet/corp'" in missing.remedy
+        assert f"'{file} r,'" in confined.remedy
+        world.modes[file] = 0o100644
+        world.rules = f"{RULES}\n  {file} r,"
+    assert check(world, defined) == []
+
+
 # The same are in test-dns-unbound-fixes.c.
 @pytest.mark.parametrize(
     ("version", "package", "lacks"),
@@ -645,11 +746,61 @@ def test_an_audit_log_that_guests_may_not_write() -> None:
     assert check(world, logged) == []
     world.enforcing = True
     assert check(world, logged) == []
-    world.modes[path] = 0o100600
+    world.modes |= {"/var/log/vmmnet": 0o040755, path: 0o100600}
     world.labels = {path: "var_log_t"}
     found = only(check(world, logged))
     assert found.about == f"audit {path}" and "var_log_t" in found.wrong
     assert "semanage fcontext -a -t svirt_image_t '/var/log/vmmnet(/.*)?'" in found.remedy
+
+
+@pytest.mark.parametrize(
+    ("modes", "wrong", "remedy"),
+    [
+        ({"/var/log": 0o040700}, "may not search /var/log", "'chmod a+x /var/log'"),
+        ({"/var/log": 0o100644}, "/var/log is no folder", "name another"),
+        ({"/var/log/web": 0o040755}, "is no file", "name another"),
+    ],
+)
+def test_an_audit_log_in_a_wrong_place(modes: dict[str, int], wrong: str, remedy: str) -> None:
+    """The hook makes file and folder, and QEMU's user has to get there."""
+    world, given = _logged("/var/log/web")
+    assert check(world, given) == []
+    world.modes |= modes
+    found = only(check(world, given))
+    assert found.about == "audit /var/log/web"
+    assert wrong in found.wrong and remedy in found.remedy
+
+
+def test_an_audit_log_that_is_a_link() -> None:
+    """The hook, which is root, follows none; it may be in a folder that is one."""
+    world, given = _logged("/log/web")
+    world.links = {"/log": "/var/log", "/log/web": "/var/log/web"}
+    world.modes["/var/log/web"] = 0o100600
+    assert check(world, given) == []
+    world.links["/log/web"] = "/var/log/other"
+    world.modes["/var/log/other"] = 0o100600
+    assert "is a link" in only(check(world, given)).wrong
+
+
+def test_an_audit_log_of_a_session() -> None:
+    """QEMU makes it itself, in a folder that is there."""
+    world, given = _logged("/var/log/vmmnet/web")
+    world.hook_path = None
+    assert only(check(world, given)).remedy == "'mkdir -p /var/log/vmmnet'"
+    world.folders.add("/var/log/vmmnet")
+    assert "may not write /var/log/vmmnet" in only(check(world, given)).wrong
+    world.modes["/var/log/vmmnet"] = 0o040777
+    assert check(world, given) == []
+    world.modes["/var/log/vmmnet/web"] = 0o100644
+    assert "may not write /var/log/vmmnet/web" in only(check(world, given)).wrong
+
+
+def _logged(path: str) -> tuple[World, Any]:
+    world = World()
+    assert world.qemu is not None
+    options = ["address6", "policy", "audit"]
+    world.qemu["device", "virtio-vmrpc-pci,help"] = _options("virtio-vmrpc-pci", options)
+    return world, expand(domain(SOCKETS.replace("/>", f" audit='{path}'/>") + NIC))
 
 
 # Sockets

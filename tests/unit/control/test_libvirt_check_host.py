@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from vmmnet.confine import judge
 from vmmnet.libvirt.check import apparmor, host, place
-from vmmnet.libvirt.check.facts import Node, User
+from vmmnet.libvirt.check.facts import Node, Policy, Unit, User
 from vmmnet.libvirt.host import account, conf, hostd
 
 
@@ -174,6 +175,60 @@ def test_hostd_is_asked(tmp_path: Path, answer: bytes) -> None:
                     hostd.probe(place)
         finally:
             server.join()
+
+
+@pytest.mark.parametrize(
+    ("script", "unit"),
+    [
+        ("echo LoadState=loaded; echo 'ExecStart={ path=/bin/sh ; argv[]=sh }'", Unit("loaded")),
+        ("echo LoadState=loaded; echo 'ExecStart={ path=/no/x ; a }'", Unit("loaded", "/no/x")),
+        ("echo LoadState=not-found", Unit("not-found")),
+        ("echo 'not booted' >&2; exit 1", Unit("", silent="not booted")),
+        ("exit 1", Unit("", silent="systemctl fails")),
+    ],
+)
+def test_systemd_is_asked(
+    here: host.ThisHost,
+    program: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    script: str,
+    unit: Unit,
+) -> None:
+    path = program(script)
+    path.rename(path.with_name("systemctl"))
+    monkeypatch.setenv("PATH", str(path.parent))
+    assert here.unit("vmmnet-validate@x") == unit
+
+
+def test_a_host_without_systemd(
+    here: host.ThisHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "No such file" in here.unit("vmmnet-validate@x").silent
+
+
+_PROXIES = """\
+# proxy a http ::1 80 secret none
+ proxy\tcorp  socks5 ::1 80 secret\tone # remark
+proxy other http ::1 80
+proxy third http ::1 80 secret two
+"""
+
+
+@pytest.mark.usefixtures("judged")
+def test_a_policy_is_judged(
+    here: host.ThisHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "web.policy"
+    assert here.policy(file) is None
+    file.write_text(_PROXIES)
+    assert here.policy(file) == Policy("", ("one", "two"))
+    file.write_text(f"{_PROXIES}allow hots\n")
+    found = here.policy(file)
+    assert found is not None and found.secrets == ("one", "two")
+    assert found.wrong.startswith("line 5: 'hots' is not an address")
+    monkeypatch.setattr(judge, "PLACES", (tmp_path / "none",))
+    assert here.policy(file) == Policy("", ("one", "two"))
 
 
 def test_what_else_the_hook_goes_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ..host import hostd
-from .facts import Domain, Host
+from .facts import Domain, Finding, Host
 
 #: Rules of all guests of libvirt, below /etc/apparmor.d, and the local additions.
 GUESTS = "abstractions/libvirt-qemu"
@@ -69,6 +69,13 @@ def allows(rules: str, path: str, access: str) -> bool:
         if not rule["deny"]:
             given |= letters
     return set(access) <= given
+
+
+def not_allowed(about: str, missing: list[tuple[str, str]]) -> Finding:
+    """A finding about paths with accesses that no rule allows."""
+    lines = " and ".join(f"'{path} {permissions},'" for path, permissions in missing)
+    told = "AppArmor does not let guests of libvirt have it"
+    return Finding(about, told, f"add {lines} to {LOCAL}")
 
 
 def admit(emulator: Path) -> str:

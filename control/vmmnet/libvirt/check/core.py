@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from .. import element
 from ..element import BadElement
 from ..expand import drift
-from . import definition, emulator, files, hook, library, network
+from . import definition, emulator, files, hook, log, network, validator
 from .facts import Domain, Finding, Host
 
 
@@ -30,5 +30,6 @@ def findings(domain: Domain, host: Host) -> Iterator[Finding]:
     yield from hook.check(host)
     yield from emulator.check(domain, host)
     yield from files.check(domain, net, host)
-    yield from library.check(net, host)
+    yield from log.check(domain, net, host)
+    yield from validator.check(domain, net, host)
     yield from network.check(domain, net, host)

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 from ..host.secrets import SecretError
 
 #: Bits of an access, as in the last octal digit of a mode.
-READ, SEARCH, RUN = 4, 1, 1
+READ, WRITE, SEARCH, RUN = 4, 2, 1, 1
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,28 @@ class Library:
 
     version: str
     package: str
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit of systemd, as it would be started."""
+
+    #: systemd's word, such as "loaded", "not-found", "masked".
+    state: str
+    #: The program that it runs, if that is missing.
+    missing: str = ""
+    #: Why systemd does not tell.
+    silent: str = ""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A policy file."""
+
+    #: Why QEMU would refuse it; empty: it would not.
+    wrong: str
+    #: IDs of the secrets that its proxies want.
+    secrets: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -126,6 +148,15 @@ class Host(Protocol):
 
     def secret(self, uuid: str) -> SecretError | None:
         """Why the hook cannot read a secret of libvirt; None: it can."""
+
+    def unit(self, name: str) -> Unit:
+        """A unit of systemd."""
+
+    def nobody_at(self, path: Path) -> str:
+        """Why nobody answers at a UNIX socket; empty: somebody does."""
+
+    def policy(self, path: Path) -> Policy | None:
+        """A policy file; None: it cannot be read."""
 
     def sysctl(self, name: str) -> str | None:
         """A kernel setting; None: it does not exist."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -12,9 +12,10 @@ from uuid import UUID
 
 from .. import keys, validation
 from ..element import Net
+from ..expand import qemu
 from ..host import account
 from . import apparmor, selinux, ways
-from .facts import READ, Domain, Finding, Host
+from .facts import READ, Domain, Finding, Host, Policy
 
 #: The default trust anchor.
 _ROOT = Path("/usr/share/dns/root.key")
@@ -36,12 +37,17 @@ class _File:
 
 def check(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
     """Check files by modes, AppArmor and SELinux."""
-    named = {each.path: each for each in _files(net)}
+    path = net.sockets.policy if net.sockets is not None else None
+    policy = (host.policy(path) if path is not None else None) or Policy("", ())
+    secrets = {each.id: each for each in qemu.objects(domain.defined) if "secret" in each.type}
+    files = [*_files(net), *_secret_files(policy, secrets)]
+    named = {each.path: each for each in files}
     if named and host.user() is None:
         told = "this host has no user that QEMU could run as, so that files are not checked for it"
         yield Finding("QEMU's user", told, "name one with 'user' in qemu.conf", "note")
     for each in named.values():
         yield from _file(each, host)
+    yield from _policy(f"policy {path}", policy, secrets)
     yield from _secrets(domain, net, host)
     rules = apparmor.of(domain, host)
     if rules is not None:
@@ -50,11 +56,6 @@ def check(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
         yield from _confined_keys(rules, domain, net)
     if host.selinux() and apparmor.is_confined(domain, host):
         yield from selinux.check([path for path in named if not named[path].shared], host)
-    log = net.sockets.audit if net.sockets is not None else None
-    if log is not None and rules is not None and not apparmor.allows(rules, str(log), "w"):
-        yield _not_allowed(f"audit {log}", [(str(log), "w")])
-    if log is not None and host.selinux() and apparmor.is_confined(domain, host):
-        yield from selinux.check_log(log, host)
 
 
 def _files(net: Net) -> Iterator[_File]:
@@ -76,6 +77,24 @@ def _files(net: Net) -> Iterator[_File]:
         for key in keys.of(nic):
             if isinstance(key.source, Path):
                 yield _File(key.source, key.option, "put the key there, for QEMU's user alone")
+
+
+def _policy(about: str, policy: Policy, secrets: Mapping[str, qemu.Words]) -> Iterator[Finding]:
+    """Check what QEMU would refuse of a policy that it can read."""
+    if policy.wrong:
+        yield Finding(about, policy.wrong, "correct it, and try it with 'vmmnet policy test FILE'")
+    for each in policy.secrets:
+        if each not in secrets:
+            told = f"a proxy wants the secret '{each}', and the domain has no object of that id"
+            words = f"<qemu:arg value='-object'/><qemu:arg value='secret,id={each},file=PATH'/>"
+            yield Finding(about, told, f"put {words} into <qemu:commandline>")
+
+
+def _secret_files(policy: Policy, secrets: Mapping[str, qemu.Words]) -> Iterator[_File]:
+    """Files of the secrets that a policy's proxies want."""
+    for each in policy.secrets:
+        if each in secrets and (file := secrets[each].member("file")):
+            yield _File(Path(file), "secret", "put USER:PASSWORD there, for QEMU's user alone")
 
 
 def _secrets(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
@@ -118,9 +137,9 @@ def _confined(rules: str, named: list[_File], net: Net) -> Iterator[Finding]:
         lines.append((str(each.path), "r"))
         missing = [line for line in lines if not apparmor.allows(rules, *line)]
         if missing:
-            yield _not_allowed(f"{each.kind} {each.path}", missing)
+            yield apparmor.not_allowed(f"{each.kind} {each.path}", missing)
     if net.handoff and not apparmor.allows(rules, apparmor.HOSTD, "rw"):
-        yield _not_allowed(apparmor.HOSTD, [(apparmor.HOSTD, "rw")])
+        yield apparmor.not_allowed(apparmor.HOSTD, [(apparmor.HOSTD, "rw")])
 
 
 def _confined_validator(rules: str, domain: Domain, net: Net) -> Iterator[Finding]:
@@ -128,7 +147,7 @@ def _confined_validator(rules: str, domain: Domain, net: Net) -> Iterator[Findin
     vm = (domain.defined.findtext("uuid") or "").strip().lower()
     path = validation.socket(net.sockets, vm) if net.sockets is not None else None
     if path is not None and not apparmor.allows(rules, str(path), "rw"):
-        yield _not_allowed(str(path), [(str(path), "rw")])
+        yield apparmor.not_allowed(str(path), [(str(path), "rw")])
 
 
 def _confined_keys(rules: str, domain: Domain, net: Net) -> Iterator[Finding]:
@@ -141,10 +160,4 @@ def _confined_keys(rules: str, domain: Domain, net: Net) -> Iterator[Finding]:
         if isinstance(key.source, UUID)
     )
     if not all(apparmor.allows(rules, str(each), "r") for each in files):
-        yield _not_allowed(str(keys.FOLDER), [(f"{keys.FOLDER}/**", "r")])
-
-
-def _not_allowed(about: str, missing: list[tuple[str, str]]) -> Finding:
-    lines = " and ".join(f"'{path} {permissions},'" for path, permissions in missing)
-    told = "AppArmor does not let guests of libvirt have it"
-    return Finding(about, told, f"add {lines} to {apparmor.LOCAL}")
+        yield apparmor.not_allowed(str(keys.FOLDER), [(f"{keys.FOLDER}/**", "r")])

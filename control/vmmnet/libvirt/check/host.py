@@ -6,23 +6,28 @@ from __future__ import annotations
 import functools
 import os
 import pwd
+import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from vmmnet import controlsocket
+from vmmnet.confine import judge
 from vmmnet.hostvlan.bpf import twin
 from vmmnet.values import mac
 
 from ..host import account, address6, conf, hostd, secrets
-from . import apparmor, library
-from .facts import Library, Node, User
+from . import apparmor, validator
+from .facts import Library, Node, Policy, Unit, User
 
 # Time-out of a QEMU that prints a list, seconds.
 _PATIENCE = 10.0
 _ACL = "system.posix_acl_access"
 _LABEL = "security.selinux"
 _APPARMOR = Path("/etc/apparmor.d")
+#: The secret of a proxy in a policy file.
+_SECRET = re.compile(r"^[ \t]*proxy(?:[ \t]+[^\s#]+){4}[ \t]+secret[ \t]+([^\s#]+)", re.MULTILINE)
 _HOOK = Path("/etc/libvirt/hooks/qemu.d/vmmnet")
 
 
@@ -124,6 +129,44 @@ class ThisHost:
             return error
         return None
 
+    def unit(self, name: str) -> Unit:
+        """``Host.unit``."""
+        command = ["systemctl", "show", "--property=LoadState,ExecStart", name]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+        except subprocess.CalledProcessError as error:
+            return Unit("", silent=" ".join(error.stderr.split()) or "systemctl fails")
+        except OSError as error:
+            return Unit("", silent=f"systemctl: {error.strerror}")
+        told = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+        program = re.search(r"path=(\S+)", told.get("ExecStart", ""))
+        missing = program[1] if program and not os.access(program[1], os.X_OK) else ""
+        return Unit(told.get("LoadState", ""), missing)
+
+    def nobody_at(self, path: Path) -> str:
+        """``Host.nobody_at``."""
+        try:
+            controlsocket.probe(path)
+        except controlsocket.Unanswered as error:
+            return str(error)
+        return ""
+
+    def policy(self, path: Path) -> Policy | None:
+        """``Host.policy``."""
+        try:
+            text = path.read_bytes()
+        except OSError:
+            return None
+        wrong = ""
+        try:
+            judge.ask(text, str(path))
+        except judge.Wrong as error:
+            wrong = re.sub(rf"^{re.escape(str(path))}:(?=\d)", "line ", str(error))
+        except judge.Missing:
+            pass
+        found = dict.fromkeys(_SECRET.findall(text.decode(errors="replace")))
+        return Policy(wrong, tuple(found))
+
     def sysctl(self, name: str) -> str | None:
         """``Host.sysctl``."""
         return _read(Path("/proc/sys", *name.split(".")))
@@ -141,7 +184,7 @@ class ThisHost:
 
     def unbound(self) -> Library | None:
         """``Host.unbound``."""
-        return library.of_system()
+        return validator.of_system()
 
     def filtered(self) -> set[str]:
         """``Host.filtered``."""

@@ -38,7 +38,7 @@ def trouble(path: Path, access: int, host: Host, owned: bool = False) -> Trouble
     if not stat.S_ISREG(file.mode):
         return Trouble("is no file")
     if access == RUN and not file.mode & 0o111:
-        return Trouble("is not executable", f"'chmod a+x {_word(file.path)}'")
+        return Trouble("is not executable", f"'chmod a+x {word(file.path)}'")
     user = host.user()
     if user is None:
         # Reported once, not for each file.
@@ -48,18 +48,18 @@ def trouble(path: Path, access: int, host: Host, owned: bool = False) -> Trouble
             told = f"QEMU's user, {user.name}, may not search {folder.path}"
             # QEMU lists the folder of a file that it watches.
             bits = "rx" if access == READ and not owned and folder is folders[-1] else "x"
-            return Trouble(told, f"'chmod a+{bits} {_word(folder.path)}'")
+            return Trouble(told, f"'chmod a+{bits} {word(folder.path)}'")
     if user.may(file, access):
         return None
     if access == RUN:
         return Trouble(
-            f"QEMU's user, {user.name}, may not run it", f"'chmod a+rx {_word(file.path)}'"
+            f"QEMU's user, {user.name}, may not run it", f"'chmod a+rx {word(file.path)}'"
         )
-    secret = f"'chown {user.name} {_word(file.path)}', 'chmod 400 {_word(file.path)}'"
-    remedy = secret if owned else f"'chmod a+r {_word(file.path)}'"
+    secret = f"'chown {user.name} {word(file.path)}', 'chmod 400 {word(file.path)}'"
+    remedy = secret if owned else f"'chmod a+r {word(file.path)}'"
     return Trouble(f"QEMU's user, {user.name}, may not read it", remedy)
 
 
-def _word(path: Path) -> str:
+def word(path: Path) -> str:
     """A path quoted for the shell, as root may paste it."""
     return shlex.quote(str(path))

@@ -7,6 +7,7 @@ variables (``qemu:env``). New parts are put into libvirt's order.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Sequence
@@ -23,7 +24,6 @@ OLDEST = (8, 2, 0)
 _OPTIONS = ("-netdev", "-device", "-object", "-chardev")
 # Overridden properties of a switch in a NIC, besides its key.
 _SWITCH = ("driver", "control-secret", "miss", "flows", "masks", "link-mtu", "tunnel-gso")
-_ID = re.compile(r"(?:^|,)id=((?:[^,]|,,)*)")
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,19 @@ class Words:
 
     @property
     def id(self) -> str:
-        """The ID of the value, which is JSON or ``key=value,…``; empty if it has none."""
+        """The ID of the value; empty if it has none."""
+        return self.member("id")
+
+    @property
+    def type(self) -> str:
+        """The type of an object."""
+        return self.member("qom-type") or self.value.partition(",")[0]
+
+    def member(self, key: str) -> str:
+        """A member of the value, which is JSON or ``key=value,…``; empty if it has none."""
         if self.value.lstrip().startswith("{"):
-            return str(self.json().get("id", ""))
-        match = _ID.search(self.value)
+            return str(self.json().get(key, ""))
+        match = re.search(rf"(?:^|,){key}=((?:[^,]|,,)*)", self.value)
         return match[1].replace(",,", ",") if match else ""
 
     def json(self) -> dict[str, Any]:
@@ -61,6 +70,13 @@ class Property:
 def ours(domain: etree._Element) -> list[Words]:
     """Our arguments of the command line."""
     return [words for words, _ in _ours(domain)]
+
+
+def objects(domain: etree._Element) -> list[Words]:
+    """All objects of the command line, also those that are not ours."""
+    nodes = domain.iterfind(f"{names.qemu('commandline')}/{names.qemu('arg')}")
+    values = [each.get("value", "") for each in nodes]
+    return [Words(*two) for two in itertools.pairwise(values) if two[0] == "-object"]
 
 
 def put(domain: etree._Element, wanted: Sequence[Words]) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -27,6 +27,13 @@ _NAME = re.compile(rf"(?:{_LABEL}\.)*(?!\d){_LABEL}")
 _NAME_MAX = 253
 #: Octets of a name in a comment: a line has 512.
 _COMMENT_MAX = 250
+
+#: What rules of these protocols and ports may have.
+_WORDS = {
+    ("tcp", 80): "'http' to tcp 80",
+    ("tcp", 443): "'tls' to tcp 443",
+    ("udp", 443): "'tls' to udp 443",
+}
 
 _Item = TypeVar("_Item", bound=Stream | Asked)
 #: place, protocol, port; the port is 0 where there is none
@@ -68,6 +75,7 @@ def learn(
 class _Rule:
     count: int = 0
     #: In which protocols its streams said their name; "": one did not, or the log is silent.
+    #: Those on which nothing was sent do not count.
     says: set[str] = field(default_factory=set)
 
     @property
@@ -96,20 +104,21 @@ class _Rules:
             chosen = {said} if said in places else {*chosen, said}
         says = stream.says if said and to.proto in ("tcp", "udp") else ""
         for place in chosen:
-            self._add((place, to.proto, to.port), stream.count, says)
+            self._add((place, to.proto, to.port), stream.count, None if stream.quiet else says)
 
     def add_name(self, asked: Asked) -> None:
         """Allow to ask for a name, if no other rule has it."""
         place = self._place(asked.name.name)
         if place and place not in self._places:
-            self._add((place, "dns", 0), asked.count, "")
+            self._add((place, "dns", 0), asked.count, None)
         elif place and (place, "dns", 0) in self.of:
             self.of[place, "dns", 0].count += asked.count
 
-    def _add(self, where: _Where, count: int, says: str) -> None:
+    def _add(self, where: _Where, count: int, says: str | None) -> None:
         rule = self.of.setdefault(where, _Rule())
         rule.count += count
-        rule.says.add(says)
+        if says is not None:
+            rule.says.add(says)
         self._places.add(where[0])
 
     def _place(self, name: str) -> str | None:
@@ -130,9 +139,23 @@ class _Rules:
             *(output.columns(rows) if rows else ()),
             "default deny",
             "dns listed",
+            *(f"# {each}" for each in self._hints()),
             *(f"# not learned: {each}" for each in missing),
         ]
         return "".join(f"{line}\n" for line in lines)
+
+    def _hints(self) -> Iterator[str]:
+        """Words that the log cannot tell, as nobody has looked at what was said."""
+        of = {_WORDS.get(where[1:]) for where, rule in self.of.items() if _is_unlooked(where, rule)}
+        if words := sorted(each for each in of if each):
+            yield f"No rule of that run looked at what is said: add {', '.join(words)},"
+            yield "and run again under this policy. What does not say its name is refused then,"
+            yield "which 'vmmnet audit LOG --verdict deny' shows; what does is learned."
+
+
+def _is_unlooked(where: _Where, rule: _Rule) -> bool:
+    """Whether streams may have said a name, and the log does not have it."""
+    return "" in rule.says and _packed(where[0]) is None
 
 
 def _row(where: _Where, rule: _Rule) -> list[str]:

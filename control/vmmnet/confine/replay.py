@@ -56,6 +56,8 @@ def _outcome(item: Stream | Asked, verdict: Verdict, said: Verdict | None) -> Ou
         return Outcome(verdict.verdict, verdict.reason, verdict.line)
     if item.fault and item.fault != "other-name":
         return Outcome("deny", item.fault, verdict.line)
+    if item.quiet:
+        return Outcome(verdict.verdict, verdict.reason, verdict.line)
     if not item.said:
         return Outcome(verdict.says, verdict.reason, verdict.line)
     if item.says not in ("", verdict.says):

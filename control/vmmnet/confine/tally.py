@@ -15,9 +15,10 @@ from typing import Any
 from .judge import Destination, Name, destination, word
 from .lines import Event
 
-#: protocol, address, port, names, the name said, in which protocol, why that was refused
+#: protocol, address, port, names, the name said, in which protocol, why that was refused, and
+#: whether nothing was sent
 _Key = tuple[Any, ...]
-_PROTO, _ADDRESS, _PORT, _ASKED, _SAID, _SAYS, _FAULT = range(7)
+_PROTO, _ADDRESS, _PORT, _ASKED, _SAID, _SAYS, _FAULT, _QUIET = range(8)
 
 #: Why a device refuses what a stream or a flow of QUIC begins with (hw/vmrpc/said/said.c).
 FAULTS = frozenset(
@@ -39,6 +40,8 @@ class Stream:
     says: str = ""
     #: Why their first bytes were refused; empty: they were not.
     fault: str = ""
+    #: Nothing was sent: no rule looks at what they say.
+    quiet: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,9 @@ class Tally:
         self._refused: Counter[_Key] = Counter()
         self._asked: Counter[Any] = Counter()
         self._denied: Counter[Any] = Counter()
-        #: What each open socket is counted as, by VM, device, handle, address and port.
-        self._open: dict[tuple[Any, ...], _Key] = {}
+        #: What each open socket is counted as, by VM, device and handle, and by address and port:
+        #: of a stream, each address that is tried is open until one has won.
+        self._open: dict[tuple[Any, ...], dict[tuple[Any, ...], _Key]] = {}
         self._host: set[Any] = set()
         #: Lines whose members cannot be right.
         self.wrong = 0
@@ -87,7 +91,7 @@ class Tally:
         key = _key(event)
         self._opened[key] += 1
         if "socket" in event:
-            self._open[_socket(event)] = key
+            self._open.setdefault(_socket(event), {})[_peer(event)] = key
 
     def _add_refused(self, event: Event) -> None:
         reason = event.get("reason")
@@ -100,39 +104,45 @@ class Tally:
 
     def _add_fault(self, event: Event) -> None:
         """What it began with was refused, after it was opened, or what came after that."""
-        place = _socket(event)
-        before = self._open.get(place)
+        peers, peer = self._open.get(_socket(event), {}), _peer(event)
+        before = peers.get(peer)
         if before is None:
             return
         said = event.get("said")
-        key = (*before[:_SAID], said, before[_SAYS], event["reason"])
+        key = (*before[:_SAID], said, before[_SAYS], event["reason"], False)
         if before[_FAULT] is None and before[_SAID] in (None, said):
             self._opened[before] -= 1
         elif before == key:
             return
-        self._open[place] = key
+        peers[peer] = key
         self._opened[key] += 1
 
     def _add_close(self, event: Event) -> None:
+        """Of a stream it has the address that has won; nothing was sent to others."""
         if "said" in event:
             self._add_said(event)
-        self._open.pop(_socket(event), None)
+        peers = self._open.pop(_socket(event), {})
+        for peer, key in peers.items() if "address" in event else ():
+            is_quiet = peer != _peer(event) or event.get("sent") == 0
+            if is_quiet and key[_SAID] is None and key[_FAULT] is None:
+                self._opened[key] -= 1
+                self._opened[*key[:_QUIET], True] += 1
 
     def _add_said(self, event: Event) -> None:
         """A line behind "open" says what its stream began with.
 
         A stream that says several names, as HTTP may, counts once for each.
         """
-        place = _socket(event)
-        before = self._open.get(place)
+        peers, peer = self._open.get(_socket(event), {}), _peer(event)
+        before = peers.get(peer)
         if before is None:
             return
-        key = (*before[:_SAID], event["said"], _says(event), None)
+        key = (*before[:_SAID], event["said"], _says(event), None, False)
         if before[_FAULT] is None and before[_SAID] is None:
             self._opened[before] -= 1
         elif before == key:
             return
-        self._open[place] = key
+        peers[peer] = key
         self._opened[key] += 1
 
     def _add_name(self, event: Event) -> None:
@@ -162,7 +172,7 @@ class Tally:
             if key[_ADDRESS] in self._host:
                 to = replace(to, is_host=True)
             says, fault = (str(each or "") for each in (key[_SAYS], key[_FAULT]))
-            yield Stream(to, count, said, says, fault)
+            yield Stream(to, count, said, says, fault, key[_QUIET])
 
     def asked(self) -> Iterator[Asked]:
         """Names that the guest asked for, and might."""
@@ -193,6 +203,7 @@ def _key(event: Event) -> _Key:
         get("said"),
         _says(event),
         None,
+        False,
     )
 
 
@@ -209,4 +220,8 @@ def _says(event: Event) -> str | None:
 
 def _socket(event: Event) -> tuple[Any, ...]:
     get = event.get
-    return get("vm"), get("dev"), get("socket"), get("address"), get("port")
+    return get("vm"), get("dev"), get("socket")
+
+
+def _peer(event: Event) -> tuple[Any, ...]:
+    return event.get("address"), event.get("port")

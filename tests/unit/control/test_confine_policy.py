@@ -131,6 +131,51 @@ def test_streams_that_agree_must_go_on_to(file: Path) -> None:
     ]
 
 
+def test_what_nobody_looked_at_is_told(file: Path) -> None:
+    """As under 'default watch'; where a rule has looked, there is nothing to add."""
+    log(
+        file,
+        opened(WWW, 443, "a.example"),
+        opened(WWW, 80, "a.example"),
+        opened(WWW, 22, "a.example"),
+        opened(MIRROR, 443, proto="udp"),
+    )
+    text = policy("learn", file).out
+    assert "add 'http' to tcp 80, 'tls' to tcp 443,\n" in text
+    log(file, opened(WWW, 443, "a.example", said="a.example", says="tls"), opened(WWW, 22))
+    assert "looked" not in policy("learn", file).out
+
+
+def test_streams_on_which_nothing_was_sent_say_nothing(file: Path, tmp_path: Path) -> None:
+    """One that failed, one that lost the race of a name's addresses, one that was given up."""
+    of = {"proto": "tcp", "port": 443}
+    log(
+        file,
+        opened(WWW, 443, "a.example", socket=1),
+        event("close", **of, address=WWW, socket=1, sent=0, error="ECONNREFUSED"),
+        opened(WWW, 443, "a.example", socket=2),
+        opened(FRONT, 443, "a.example", socket=2),
+        event("said", **of, address=FRONT, socket=2, said="a.example", says="tls"),
+        event("close", **of, address=FRONT, socket=2, sent=700),
+        opened(WWW, 443, "b.example", socket=1),
+        event("close", **of, address=WWW, socket=1, sent=0),
+    )
+    assert learned(file) == [
+        "allow b.example tcp 443",
+        "allow a.example tcp 443 tls",
+        "default deny",
+        "dns listed",
+    ]
+    assert "# 3\n" in policy("learn", file).out and "looked" not in policy("learn", file).out
+    tls = tmp_path / "tls.policy"
+    tls.write_text("allow a.example tcp 443 tls\nallow b.example tcp 443 tls\n")
+    everything = tmp_path / "all.policy"
+    everything.write_text("allow ::/0\n")
+    assert policy("diff", everything, tls, file).out == ""
+    log(file, opened(WWW, 443, "a.example", socket=1), opened(FRONT, 443, "a.example", socket=1))
+    assert policy("diff", everything, tls, file).out.startswith("2  allow -> tls  a.example")
+
+
 def test_a_name_that_was_said_may_be_one_that_another_led_to(file: Path) -> None:
     """An HTTPS record or a CNAME leads on: the one opens the address, the other is said."""
     log(

@@ -83,10 +83,10 @@ class Name:
 def destination(
     proto: object, address: object, port: object, names: Sequence[object]
 ) -> Destination:
-    """A destination in any form. Raises ValueError if it is none."""
+    """A destination in any form; port 0 may be asked for. Raises ValueError if it is none."""
     if proto not in ("tcp", "udp", "icmp"):
         raise ValueError(f"{proto!r} is no protocol")
-    if not isinstance(port, int) or not (proto != "icmp") <= port <= 0xFFFF:
+    if not isinstance(port, int) or not 0 <= port <= 0xFFFF:
         raise ValueError(f"{port!r} is no port")
     return Destination(str(proto), _canonical(str(address)), port, tuple(map(word, names)))
 

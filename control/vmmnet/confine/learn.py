@@ -96,6 +96,8 @@ class _Rules:
     def add(self, stream: Stream, *, by_name: bool = True) -> None:
         """Allow a stream."""
         to = stream.to
+        if not to.port and to.proto != "icmp":
+            return  # no rule is for port 0 alone
         places = [place for place in map(self._place, to.names) if place and by_name]
         said = self._place(stream.said) if stream.said and places else None
         chosen = {places[0] if places else to.address}

@@ -161,7 +161,8 @@ def _tally(given: argparse.Namespace) -> Tally:
 def _tell_wrong(tally: Tally) -> None:
     """Tell what was left out, after all counters were read."""
     if tally.wrong:
-        _say(f"{tally.wrong:,} events are none of a device, and left out")
+        events = "an event is" if tally.wrong == 1 else f"{tally.wrong:,} events are"
+        _say(f"{events} none of a device, and left out")
 
 
 # --- learn ---------------------------------------------------------------------------------

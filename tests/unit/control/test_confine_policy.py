@@ -176,6 +176,23 @@ def test_streams_on_which_nothing_was_sent_say_nothing(file: Path, tmp_path: Pat
     assert policy("diff", everything, tls, file).out.startswith("2  allow -> tls  a.example")
 
 
+def test_port_0(file: Path, tmp_path: Path) -> None:
+    """getaddrinfo() without a service asks for it, and is refused; no rule is for it alone."""
+    told = {"proto": "udp", "address": WWW, "asked": ["www.example.com"]}
+    log(file, event("refused", **told, reason="deny-default", errno="EACCES", verdict="deny"))
+    none, port, all_of_it = (tmp_path / name for name in ("none", "port", "all"))
+    none.write_text("default deny\n")
+    port.write_text("allow www.example.com udp 443\ndefault deny\n")
+    all_of_it.write_text("allow www.example.com udp\ndefault deny\n")
+    answer = policy("diff", none, port, file)
+    assert (answer.status, answer.out, answer.err) == (0, "", "")
+    assert "deny -> allow  www.example.com  udp" in policy("diff", none, all_of_it, file).out
+    log(file, event("open", **told, verdict="allow"))
+    answer = policy("learn", file)
+    assert answer.status == 3 and "allow" not in answer.out
+    assert f"not learned: udp {WWW} 0, once" in answer.out
+
+
 def test_a_name_that_was_said_may_be_one_that_another_led_to(file: Path) -> None:
     """An HTTPS record or a CNAME leads on: the one opens the address, the other is said."""
     log(

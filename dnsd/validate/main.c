@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -48,7 +49,7 @@ typedef struct Daemon {
     BaseControl *control;       /* NULL: there is none */
     DnscSource desk;            /* its descriptor */
     int64_t looked;
-    uid_t allowed;              /* besides root and this one */
+    uid_t allowed;              /* besides root */
 } Daemon;
 
 static Daemon daemon_state;
@@ -148,7 +149,7 @@ static bool may_ask(const Daemon *d, int fd)
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len)) {
         return false;
     }
-    if (!peer.uid || peer.uid == geteuid() || peer.uid == d->allowed) {
+    if (!peer.uid || peer.uid == d->allowed) {
         return true;
     }
     if (base_log_may(&refused, &rate, base_clock(CLOCK_MONOTONIC))) {
@@ -294,6 +295,8 @@ static bool shut_in(DnsdError *error)
                      (daemon_state.listener.path || daemon_state.control
                       ? DNSD_CALLS_CONTROL : 0);
 
+    /* Validators of other VMs may have the same user: none may trace another. */
+    prctl(PR_SET_DUMPABLE, 0);
     return dnsd_sandbox_user(user ? user : "", false, error) &&
            dnsd_sandbox_calls(calls, error);
 }
@@ -391,7 +394,7 @@ int main(int argc, char **argv)
           .to = &insecure,
           .help = "names below which nothing is validated" },
         { .name = "allow", .kind = ARG_TEXT, .value = "USER", .to = &allow,
-          .help = "who may ask, besides root and this user" },
+          .help = "who may ask, besides root (who has started it)" },
         { .name = "user", .kind = ARG_TEXT, .value = "USER", .to = &user,
           .help = "to become, if root has started it" },
         { 0 },

@@ -26,6 +26,7 @@ from lab.dns import room as dns_room
 from lab.dns import signed_zones
 from lab.dns.signed_zones import ADDRESS, FORGED
 from lab.dns.validator import Validator
+from lab.hosts.hostd import NOBODY
 from vmmnet import controlsocket
 
 SERVER = "127.0.0.1"
@@ -200,7 +201,7 @@ def test_wrong_clients(validator: Validator) -> None:
 
 
 def test_strangers(world: World) -> None:
-    """Others than QEMU's user are hung up on."""
+    """Others than QEMU's user are hung up on, also who has the validator's own."""
 
     def ask(path: Path, uid: int) -> None:
         """Send what is no query as a user, and wait until it is hung up on."""
@@ -214,10 +215,11 @@ def test_strangers(world: World) -> None:
         )
 
     with world.validator("strangers", "--allow", "12345") as made:
-        for uid in (12345, 54321):
+        for uid in (12345, 54321, NOBODY):
             ask(made.socket, uid)
         said = made.log.read_text()
         assert "a client of user 54321 is refused" in said
+        assert f"a client of user {NOBODY} is refused" in said
         assert "user 12345" not in said
         assert said.count("what it has sent is no query") == 1
 

@@ -151,8 +151,7 @@ static const int allowed[] = {
     SCMP_SYS(sched_getattr), SCMP_SYS(sched_setattr),
     SCMP_SYS(sched_yield), SCMP_SYS(nanosleep), SCMP_SYS(clock_nanosleep),
     SCMP_SYS(clock_gettime), SCMP_SYS(getrandom), SCMP_SYS(restart_syscall),
-    SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(tgkill), SCMP_SYS(exit),
-    SCMP_SYS(exit_group),
+    SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(exit), SCMP_SYS(exit_group),
 };
 
 /* To write journals, and images from them */
@@ -278,6 +277,9 @@ static int add_rules(scmp_filter_ctx filter, unsigned more)
     if (more & DNSD_CALLS_INTERFACES) {
         ret = ret ? ret : allow_interfaces(filter);
     }
+    /* Signals are for threads of its own, and not for others of its user. */
+    ret = ret ? ret : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill),
+        1, SCMP_A0(SCMP_CMP_EQ, getpid()));
     /* Forbid memory that is writable and executable. */
     ret = ret ? ret : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap),
         1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));

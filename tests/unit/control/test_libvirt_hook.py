@@ -14,7 +14,7 @@ import subprocess
 import syslog
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ import pytest
 from lab.base.net import Network
 from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.libvirt import expand, hook, names
-from vmmnet.libvirt.host import address6, history
+from vmmnet.libvirt.host import address6, history, validator
 from vmmnet.libvirt.host.claims import Claims
 
 UUID = "00000000-0000-4000-9000-000000000001"
@@ -167,17 +167,21 @@ def test_names_that_no_file_can_have(world: World, name: str) -> None:
 
 @dataclasses.dataclass
 class Units:
-    """A systemd that is played: what it was told, and what it refuses."""
+    """A systemd that is played: what it was told, and what it refuses, with which status."""
 
     calls: list[str] = dataclasses.field(default_factory=list)
     refused: str = ""
+    status: int = 1
+    journal: str = ""
 
-    def __call__(self, words: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+    def __call__(self, words: Sequence[str], **_: Any) -> subprocess.CompletedProcess[str]:
         """Be subprocess.run()."""
-        self.calls.append(" ".join(words))
+        if words[0] == "systemctl":
+            self.calls.append(" ".join(words))
         failed = bool(self.refused) and self.refused in words
         told = "Unit vmmnet-validate@.service not found.\n" if failed else ""
-        return subprocess.CompletedProcess(words, int(failed), "", told)
+        said = self.journal if words[:2] == ("journalctl", "-q") else ""
+        return subprocess.CompletedProcess(words, self.status * failed, said, told)
 
 
 UNIT = f"vmmnet-validate@{UUID}.service"
@@ -187,6 +191,7 @@ UNIT = f"vmmnet-validate@{UUID}.service"
 def units(monkeypatch: pytest.MonkeyPatch, world: World) -> Units:
     """The host's units, and a user of QEMU."""
     made = Units()
+    monkeypatch.setattr(validator, "DROP_INS", world.run / "system.control")
     monkeypatch.setattr("vmmnet.libvirt.host.validator.subprocess.run", made)
     monkeypatch.setattr(hook, "_user", lambda *_: 64055)
     return made
@@ -211,22 +216,56 @@ def test_a_validator_is_started_and_stopped(world: World, units: Units, log: lis
         " IPAddressAllow=2001:db8::53 fe80::1",
         f"systemctl restart {UNIT}",
     ]
+    drop_ins = world.run / "system.control" / f"{UNIT}.d"
+    drop_ins.mkdir(parents=True)
     # libvirtd is started again: it goes on as it is.
     units.calls.clear()
     assert hook.handle(event, "reconnect") is None
     assert units.calls == [f"systemctl start {UNIT}"]
     units.calls.clear()
     assert hook.handle(event, "release") is None
-    assert units.calls == [f"systemctl stop {UNIT}", f"systemctl revert {UNIT}"]
+    # What "revert" would remove besides is the administrator's.
+    assert units.calls == [f"systemctl stop {UNIT}"]
+    assert not drop_ins.exists()
     world.nothing_is_left()
 
 
-def test_a_validator_that_cannot_be_started(world: World, units: Units, log: list[str]) -> None:
-    """The VM does not start, and is told why."""
-    units.refused = "restart"
+def test_a_validator_with_other_options(world: World, units: Units, log: list[str]) -> None:
+    """Servers are not added to those of before."""
+    hook.handle(world.event(world.domain(sockets=_validating("dns='2001:db8::53'"))), "prepare")
+    units.calls.clear()
+    event = world.event(world.domain(sockets=_validating("dns='2001:db8::54'")))
+    assert hook.handle(event, "prepare") is None
+    assert units.calls == [
+        f"systemctl stop {UNIT}",
+        f"systemctl set-property --runtime {UNIT} IPAddressDeny=any IPAddressAllow=2001:db8::54",
+        f"systemctl restart {UNIT}",
+    ]
+
+
+@pytest.mark.parametrize("journal", ["", "vmmnet-validate: trust-anchor=/a: there is no file\n"])
+def test_a_validator_that_cannot_be_started(
+    world: World, units: Units, log: list[str], journal: str
+) -> None:
+    """The VM does not start, and is told why: by the validator, else by systemd."""
+    units.refused, units.journal = "restart", journal
     event = world.event(world.domain(sockets=_validating()))
     refused = hook.handle(event, "prepare")
-    assert refused is not None and f"restart {UNIT}" in refused and "not found" in refused
+    assert refused == (
+        f"{UNIT}: trust-anchor=/a: there is no file"
+        if journal
+        else f"'systemctl restart {UNIT}': Unit vmmnet-validate@.service not found."
+        " Install vmmnet-validate."
+    )
+    world.nothing_is_left()
+
+
+def test_a_validator_that_is_not_there_any_more(world: World, units: Units, log: list[str]) -> None:
+    """The package was removed while the VM ran."""
+    event = world.event(world.domain(sockets=_validating()))
+    hook.handle(event, "prepare")
+    units.refused, units.status = "stop", 5
+    assert hook.handle(event, "release") is None
     world.nothing_is_left()
 
 

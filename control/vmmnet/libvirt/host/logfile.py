@@ -6,12 +6,14 @@ Only QEMU's user may write it.  A file that is there stays, with what is in it.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
 import subprocess
 from pathlib import Path
 
+_LINK = "it is a link, or no file, and the log is in a file of its own"
 _SELINUX = Path("/sys/fs/selinux/enforce")
 
 
@@ -22,11 +24,16 @@ def make(path: Path, user: int) -> str | None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    file = os.open(path, flags, 0o600)
+    try:
+        file = os.open(path, flags, 0o600)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(_LINK) from None
+        raise
     try:
         found = os.fstat(file)
         if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
-            raise OSError(f"{path} is no file of its own")
+            raise OSError(_LINK)
         if found.st_uid == user:
             return None
         os.fchown(file, user, -1)

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import subprocess
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +20,12 @@ from . import whole
 SOCKETS = Path("/run/vmmnet-validate")
 #: The folder of their options, below the one of claims; the unit reads a file of its instance.
 FOLDER = "libvirt/validate"
+PACKAGE = "vmmnet-validate"
+#: Where systemd keeps what ``set-property --runtime`` has set (systemd.unit(5)).
+DROP_INS = Path("/run/systemd/system.control")
+
+#: systemctl(1): the unit is not loaded, or not there.
+_NOT_LOADED = 5
 
 #: What a question comes to (RFC 4033, 5).
 VERDICTS = ("secure", "insecure", "bogus", "indeterminate")
@@ -69,14 +77,29 @@ def wanted(options: Iterable[tuple[str, object]], user: int) -> Wanted:
     return Wanted((f"--allow={user}", *words), tuple(each.partition("%")[0] for each in servers))
 
 
-def _systemctl(*words: str) -> None:
+def _run(*words: str) -> subprocess.CompletedProcess[str]:
     try:
-        done = subprocess.run(["systemctl", *words], capture_output=True, text=True, check=False)
+        return subprocess.run(words, capture_output=True, text=True, check=False)
     except OSError as error:
-        raise ValidatorError(f"systemctl: {error.strerror}") from None
-    if done.returncode:
+        raise ValidatorError(f"{words[0]}: {error.strerror}") from None
+
+
+def _systemctl(*words: str, tolerated: int = 0) -> None:
+    done = _run("systemctl", *words)
+    if done.returncode not in (0, tolerated):
         told = " ".join(done.stderr.split()) or f"status {done.returncode}"
-        raise ValidatorError(f"'systemctl {' '.join(words)}': {told}")
+        hint = f" Install {PACKAGE}." if told.endswith("not found.") else ""
+        raise ValidatorError(f"'systemctl {' '.join(words)}': {told}{hint}")
+
+
+def _last_words(uuid: str, begun: float) -> str:
+    """The last line of a VM's validator since a time; empty: none."""
+    with contextlib.suppress(ValidatorError):
+        _run("journalctl", "--sync")
+        own = (f"--unit={unit(uuid)}", f"--identifier={PACKAGE}", f"--since=@{begun:.6f}")
+        said = _run("journalctl", "-q", "-n1", "--output=cat", *own).stdout.strip()
+        return said.removeprefix(f"{PACKAGE}: ")
+    return ""
 
 
 def start(run: Path, uuid: str, wanted: Wanted) -> Iterator[str]:
@@ -90,11 +113,19 @@ def start(run: Path, uuid: str, wanted: Wanted) -> Iterator[str]:
     except FileNotFoundError:
         is_new = True
     if is_new:
+        # set-property adds servers to those that are set.
+        yield from stop(run, uuid)
         whole.write(file, text)
     if is_new and wanted.servers:
         allowed = ("IPAddressDeny=any", f"IPAddressAllow={' '.join(wanted.servers)}")
         _systemctl("set-property", "--runtime", unit(uuid), *allowed)
-    _systemctl("restart" if is_new else "start", unit(uuid))
+    begun = time.time()
+    try:
+        _systemctl("restart" if is_new else "start", unit(uuid))
+    except ValidatorError:
+        if told := _last_words(uuid, begun):
+            raise ValidatorError(f"{unit(uuid)}: {told}") from None
+        raise
     yield f"{unit(uuid)} validates"
 
 
@@ -102,9 +133,11 @@ def stop(run: Path, uuid: str) -> Iterator[str]:
     """Stop a VM's unit, if it was started; yields what was done.  Raises ValidatorError."""
     file = run / FOLDER / uuid
     if file.exists():
-        _systemctl("stop", unit(uuid))
-        # set-property leaves a drop-in file, which would outlive the VM.
-        _systemctl("revert", unit(uuid))
+        # The package may have been removed.
+        _systemctl("stop", unit(uuid), tolerated=_NOT_LOADED)
+        # What set-property has set would outlive the VM.  "revert" removes the administrator's
+        # own drop-in files, too.
+        shutil.rmtree(DROP_INS / f"{unit(uuid)}.d", ignore_errors=True)
         file.unlink()
         yield f"{unit(uuid)} is stopped"
 

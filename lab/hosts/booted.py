@@ -5,13 +5,15 @@
         one.run("systemctl", "start", "vmmnet-hostd")
 
 Its system is this machine's, or another one, below an overlay, with the folder ``files`` copied
-over it.  Nothing of /etc/systemd/system is in force, but what ``files`` has.
+over it.  Nothing of /etc/systemd/system is in force, but what ``files`` has.  What was built is
+seen at BUILD, which every user can read, wherever the tree is.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -20,6 +22,8 @@ from typing import Any, Self
 from ..base import paths, scratch, tools, wait
 from ..base.net import Namespace
 
+#: The path of paths.BUILD on such hosts.
+BUILD = Path("/run/build")
 _INIT = Path(__file__).with_name("booted.sh")
 #: systemd(1): "halts the machine", which ends the container.
 _HALT = signal.SIGRTMIN + 3
@@ -32,6 +36,17 @@ def _cgroups() -> Path:
         if kind == "cgroup2":
             return Path(place)
     raise tools.MissingTool("there is no cgroup2 file system: systemd needs one")
+
+
+def add_unit(files: Path, unit: str, program: Path) -> None:
+    """Add a program of ours, and its unit: the path of a template without its ".service.in"."""
+    programs, units = files / "usr/local/sbin", files / "usr/local/lib/systemd/system"
+    for each in programs, units:
+        each.mkdir(parents=True, exist_ok=True)
+    shutil.copy(program, programs)
+    text = (paths.ROOT / f"{unit}.service.in").read_text()
+    made = units / f"{Path(unit).name}.service"
+    made.write_text(text.replace("@SBINDIR@", "/usr/local/sbin"))
 
 
 class Booted:
@@ -52,6 +67,7 @@ class Booted:
             (folder / "top").mkdir()
             (folder / "files").symlink_to(self._files)
             (folder / "system").symlink_to(self._system)
+            (folder / "build").symlink_to(paths.BUILD)
             group = _cgroups() / f"vmmnet-{self.space.netns}"
             group.mkdir()
             stack.callback(_remove, group)

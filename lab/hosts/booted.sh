@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Makes a system, with more files, the root of a systemd (booted.py), which becomes process 1 of
 # namespaces of its own. Changes vanish.
-#   $1 folder with "system", and "files", which are copied over it; $2 host name
+#   $1 folder with "system", "files", which are copied over it, and "build", which is /run/build
+#      there; $2 host name
 set -e
 mount -t tmpfs top "$1/top"
 mkdir "$1/top/upper" "$1/top/work" "$1/top/root"
@@ -27,6 +28,8 @@ mount -t sysfs -o ro sysfs "$root/sys"
 mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup"
 mount -t bpf bpf "$root/sys/fs/bpf"
 mount -t tmpfs -o mode=755 run "$root/run"
+mkdir "$root/run/build"
+mount --bind -o ro "$1/build" "$root/run/build"
 mount -t tmpfs -o mode=1777 tmp "$root/tmp"
 mount -t tmpfs -o mode=755 dev "$root/dev"
 for node in null zero full random urandom tty fd stdin stdout stderr net; do

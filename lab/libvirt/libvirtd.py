@@ -24,13 +24,13 @@ from typing import Any, Self
 
 from ..base import paths, tools, wait
 from ..base.net import Namespace
-from ..hosts import hostd
+from ..hosts import booted, hostd
 from ..hosts.island import Island
 
 #: QEMU's user on Debian, and its number.
 GUESTS, _GUESTS_ID = "libvirt-qemu", 64055
 #: The path of paths.BUILD on hosts.
-BUILD = Path("/run/build")
+BUILD = booted.BUILD
 #: A folder in which QEMU's user may make files.
 GUESTS_FOLDER = Path("/run/guests")
 
@@ -38,12 +38,13 @@ GUESTS_FOLDER = Path("/run/guests")
 _NICE = "nice"
 HELPER_PID_FILE = f"/run/{_NICE}.service"
 
-# The same as from Debian's package libvirt-daemon-system.
-_USERS = {
+#: The same as from Debian's package libvirt-daemon-system.
+USERS = {
     "/etc/passwd": f"{GUESTS}:x:{_GUESTS_ID}:{_GUESTS_ID}::/var/lib/libvirt:/usr/sbin/nologin\n",
     "/etc/group": f"{GUESTS}:x:{_GUESTS_ID}:\n",
 }
-_QEMU = """\
+#: qemu.conf, of a {user}.
+QEMU = """\
 user = "{user}"
 group = "{user}"
 dynamic_ownership = 0
@@ -54,7 +55,8 @@ namespaces = []
 stdio_handler = "file"
 seccomp_sandbox = 0
 """
-_DAEMON = """\
+#: The daemon's settings, of a {number}.
+DAEMON = """\
 host_uuid = "00000000-0000-4000-8000-{number:012}"
 auth_unix_rw = "none"
 log_level = 3
@@ -68,7 +70,36 @@ def built(file: Path) -> str:
     return str(BUILD / file.resolve().relative_to(paths.BUILD.resolve()))
 
 
-class Host(Island):
+class Daemon:
+    """What is asked of libvirt's daemon, on whichever kind of test host it runs."""
+
+    #: Its socket, on the host.
+    socket: str
+
+    def run(self, *command: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+        """Run a program on the host to its end."""
+        raise NotImplementedError
+
+    def path(self, inside: str | Path) -> Path:
+        """The outer path of a file on the host."""
+        raise NotImplementedError
+
+    def virsh(self, *words: str | Path) -> str:
+        """Run virsh; return its output."""
+        uri = f"qemu+unix:///system?socket={self.socket}"
+        return self.run("virsh", "-q", "-c", uri, *words).stdout
+
+    def monitor(self, domain: str, command: str, **arguments: object) -> Any:
+        """Ask a domain's QEMU by QMP."""
+        request = json.dumps({"execute": command, "arguments": arguments})
+        return json.loads(self.virsh("qemu-monitor-command", domain, request))["return"]
+
+    def uri(self) -> str:
+        """The URI of this libvirt for virsh elsewhere."""
+        return f"qemu+unix:///system?socket={self.path(self.socket)}"
+
+
+class Host(Island, Daemon):
     """A machine with libvirt's running daemon.  A context manager."""
 
     def __init__(
@@ -77,7 +108,7 @@ class Host(Island):
         super().__init__(space)
         self._number = number
         self._name = daemon
-        self._socket = f"/run/libvirt/{_SOCKETS[daemon]}"
+        self.socket = f"/run/libvirt/{_SOCKETS[daemon]}"
         self._user = user
         self._daemon = contextlib.ExitStack()
         #: The daemon's log; of the last host of this name.
@@ -96,11 +127,11 @@ class Host(Island):
             for folder in (self.path("/etc/vmmnet"), settings / "hooks"):
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.mkdir()
-            for file, line in _USERS.items():
+            for file, line in USERS.items():
                 with self.path(file).open("a") as out:
                     out.write(line)
-            (settings / "qemu.conf").write_text(_QEMU.format(user=self._user))
-            (settings / f"{self._name}.conf").write_text(_DAEMON.format(number=self._number))
+            (settings / "qemu.conf").write_text(QEMU.format(user=self._user))
+            (settings / f"{self._name}.conf").write_text(DAEMON.format(number=self._number))
             hook = self.path("/etc/libvirt/hooks/qemu.d/vmmnet")
             hook.parent.mkdir()
             installed = (paths.ROOT / "control/libvirt/vmmnet").read_text()
@@ -128,7 +159,7 @@ class Host(Island):
         with contextlib.ExitStack() as stack:
             out = stack.enter_context(log.open("ab"))
             child = stack.enter_context(self.service([f"/usr/sbin/{self._name}"], out))
-            wait.accepting(self.path(self._socket), lambda: child.poll() is not None)
+            wait.accepting(self.path(self.socket), lambda: child.poll() is not None)
             try:
                 self.virsh("list")
             except tools.CommandFailed as error:
@@ -153,20 +184,6 @@ class Host(Island):
             if child.poll() is not None:
                 raise RuntimeError(f"vmmnet-hostd does not serve:\n{log.read_text()}")
             yield child
-
-    def virsh(self, *words: str | Path) -> str:
-        """Run virsh; return its output."""
-        uri = f"qemu+unix:///system?socket={self._socket}"
-        return self.run("virsh", "-q", "-c", uri, *words).stdout
-
-    def monitor(self, domain: str, command: str, **arguments: object) -> Any:
-        """Ask a domain's QEMU by QMP."""
-        request = json.dumps({"execute": command, "arguments": arguments})
-        return json.loads(self.virsh("qemu-monitor-command", domain, request))["return"]
-
-    def uri(self) -> str:
-        """The URI of this libvirt for virsh on another host."""
-        return f"qemu+unix:///system?socket={self.path(self._socket)}"
 
     @contextlib.contextmanager
     def way(self) -> Iterator[list[str]]:

@@ -24,7 +24,7 @@ from lab.base import paths, scratch, tools, wait
 from lab.base.net import Namespace, Network
 from lab.dns import room as dns_room
 from lab.dns.dnsd import Dnsd
-from lab.hosts import ebpf, hostd
+from lab.hosts import booted, ebpf, hostd
 from lab.hosts.booted import Booted
 from lab.hosts.etcd import Etcd
 from lab.mip6.mobility import agent_binary
@@ -78,20 +78,13 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.chmod(0o755)
     ebpf.compiled()
     tools.run([paths.ROOT / "control/install"], env={**os.environ, "DESTDIR": str(folder)})
-    programs, units = folder / "usr/local/sbin", folder / "usr/local/lib/systemd/system"
-    programs.mkdir(parents=True, exist_ok=True)
-    units.mkdir(parents=True, exist_ok=True)
     for unit, program in {
         "hostd/vmmnet-hostd": hostd.binary(),
         "ha/vmmnet-ha": agent_binary(),
         "dnsd/server/vmmnet-dnsd": dns_room.program("vmmnet-dnsd"),
         "dnsd/validate/vmmnet-validate@": dns_room.program("vmmnet-validate"),
     }.items():
-        shutil.copy(program, programs)
-        text = (paths.ROOT / f"{unit}.service.in").read_text()
-        (units / f"{Path(unit).name}.service").write_text(
-            text.replace("@SBINDIR@", "/usr/local/sbin")
-        )
+        booted.add_unit(folder, unit, program)
     # Beside our package, where any Python finds it.
     shutil.copytree(wheels.os_ken(), folder / "usr/local/share/vmmnet", dirs_exist_ok=True)
     settings = folder / "etc/vmmnet"
@@ -131,8 +124,8 @@ def host(space: Namespace, files: Path, tmp_path: Path) -> Iterator[Booted]:
     own = files / "etc/vmmnet/etcd"
     pair = ("--cert-file", f"{own}.pem", "--key-file", f"{own}.key")
     Etcd(space, tmp_path, *pair, tls=True).start()
-    with Booted(space, files) as booted:
-        yield booted
+    with Booted(space, files) as made:
+        yield made
 
 
 def _is_active(host: Booted, unit: str) -> bool:

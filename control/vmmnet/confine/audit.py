@@ -88,6 +88,8 @@ def run(given: argparse.Namespace) -> int:
         raise UsageError("give one of --json and --ocsf")
     if given.follow and given.file == STDIN:
         raise UsageError("--follow needs a FILE")
+    if given.follow and lines.is_compressed(given.file):
+        raise UsageError("--follow needs a FILE that grows, and is not compressed")
     wanted = _wanted(given)
     form = _json if given.json else _ocsf if given.ocsf else _text
     numbers = lines.Numbers(_say)

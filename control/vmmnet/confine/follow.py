@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from vmmnet.inotify import FolderWatch
 
-from .lines import Tell
+from .lines import LINE_MAX, Tell
 
 _CHUNK = 1 << 16
 
@@ -66,7 +66,9 @@ class Growing:
 
     def _grown(self) -> Iterator[bytes]:
         while self._file is not None and (more := self._file.read(_CHUNK)):
-            *whole, self._rest = (self._rest + more).split(b"\n")
+            *whole, rest = (self._rest + more).split(b"\n")
+            # Of a line that is too long its beginning is kept.
+            self._rest = rest[:LINE_MAX]
             yield from (line + b"\n" for line in whole)
 
     def close(self) -> None:

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import gzip
 import json
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from typing import Any
 Event = dict[str, Any]
 #: Reports trouble to people.
 Tell = Callable[[str], None]
+
+#: Octets of a line that is read: a device writes less, and another file may have no lines.
+LINE_MAX = 1 << 18
 
 #: Standard input, as a file.
 STDIN = Path("-")
@@ -34,11 +38,34 @@ def parse(text: str) -> Event | None:
     return None
 
 
-def opened(path: Path) -> AbstractContextManager[Iterable[bytes]]:
-    """Open a log, which may be compressed by gzip or be the standard input."""
-    if path == STDIN:
-        return nullcontext(sys.stdin.buffer)
-    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
+def is_compressed(path: Path) -> bool:
+    """Whether a log is compressed by gzip."""
+    return path.suffix == ".gz"
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[Iterator[bytes]]:
+    """Open a log, which may be compressed or be the standard input: its lines.
+
+    Raises OSError, also while it is read.
+    """
+    with contextlib.ExitStack() as made:
+        stream: Any = sys.stdin.buffer
+        if path != STDIN:
+            stream = made.enter_context((gzip.open if is_compressed(path) else open)(path, "rb"))
+        try:
+            yield _bounded(stream)
+        except gzip.BadGzipFile:
+            raise OSError(errno.EINVAL, "it is not compressed by gzip", str(path)) from None
+
+
+def _bounded(stream: Any) -> Iterator[bytes]:
+    """The lines of a stream; of one that is too long there is a part."""
+    while line := stream.readline(LINE_MAX):
+        rest = line
+        while len(rest) == LINE_MAX and not rest.endswith(b"\n"):
+            rest = stream.readline(LINE_MAX)
+        yield line if rest is line or not rest else line + b"\n"
 
 
 class Reader:
@@ -154,5 +181,5 @@ def _begin(path: Path) -> str:
     if path == STDIN:
         return ""
     with opened(path) as stream:
-        first = parse(next(iter(stream), b"").decode(errors="replace"))
+        first = parse(next(stream, b"").decode(errors="replace"))
     return str(first.get("time")) if first else ""

@@ -9,6 +9,7 @@ import dataclasses
 import os
 import re
 import socket
+import stat
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -67,6 +68,8 @@ the stream said: it is allowed if the guest says a name that the policy allows.
 """
 #: An address that is in no network (RFC 9637).
 _ELSEWHERE = "3fff::1"
+#: Of an URL, a prefix, a wildcard, a name with its port.
+_NO_NAME = re.compile(r"[/:@*\s]")
 _WILDCARD = re.compile(r"(\*\.)?[-_a-z0-9]+(\.[-_a-z0-9]+)*\.?", re.IGNORECASE)
 
 
@@ -91,7 +94,7 @@ def add_command(rooms: argparse._SubParsersAction[Parser]) -> None:
     testing = subcommand(commands, "test", run_test, "a policy's verdict", _TEST)
     testing.add_argument("file", metavar="FILE", type=Path, help="the policy")
     testing.add_argument(
-        "place", metavar="PLACE", nargs="?", type=typed(judge.word), help="name, address or 'host'"
+        "place", metavar="PLACE", nargs="?", type=typed(_place), help="name, address or 'host'"
     )
     testing.add_argument(
         "proto", metavar="PROTOCOL", nargs="?", choices=("tcp", "udp", "icmp"), help="of them"
@@ -117,6 +120,14 @@ def _wildcard(text: str) -> str:
     if not _WILDCARD.fullmatch(text):
         raise ValueError(f"'{text}' is no name, as in 'example.com'")
     return text
+
+
+def _place(text: str) -> str:
+    if text != "host" and not _is_address(text) and _NO_NAME.search(text):
+        raise ValueError(
+            f"'{text}' is no name, as in 'www.example.com', no address, and not 'host'"
+        )
+    return judge.word(text)
 
 
 def _port(text: str) -> int:
@@ -176,6 +187,9 @@ def run_learn(given: argparse.Namespace) -> int:
     except judge.Wrong as error:
         raise Refused(f"{error}: give names above them with --wildcard, or --vm") from None
     _tell_wrong(tally)
+    if not learned.rules:
+        whose = f"the VM '{given.vm}'" if given.vm is not None else "a device"
+        _say(f"the logs have nothing that {whose} was allowed: the policy allows nothing")
     for each in learned.missing:
         _say(f"not learned: {each}")
     if given.output is not None:
@@ -197,6 +211,11 @@ def _write(path: Path, text: str) -> None:
         stream.write(text)
         stream.flush()
         os.fsync(stream.fileno())
+        # QEMU's user may read it as before.
+        with contextlib.suppress(FileNotFoundError, PermissionError):
+            there = path.stat()
+            part.chmod(stat.S_IMODE(there.st_mode))
+            os.chown(part, there.st_uid, there.st_gid)
         part.replace(path)
 
 
@@ -206,7 +225,8 @@ def _write(path: Path, text: str) -> None:
 def run_test(given: argparse.Namespace) -> int:
     """``test FILE [PLACE [PROTOCOL [PORT]]]``."""
     questions = dict(_questions(given))
-    answer = judge.ask(given.file.read_bytes(), str(given.file), list(questions.values()))
+    text = given.file.read_bytes()
+    answer = judge.ask(text, str(given.file), list(questions.values()))
     verdicts = dict(zip(questions, answer.verdicts, strict=True))
     if given.json:
         told = {key: _object(verdict) for key, verdict in verdicts.items()}
@@ -214,7 +234,7 @@ def run_test(given: argparse.Namespace) -> int:
     elif not questions:
         print(f"{given.file} is right: policy {answer.policy}")
     for key, verdict in verdicts.items() if not given.json else ():
-        print(f"{key}: {_described(verdict, given.file)}")
+        print(f"{key}: {_described(verdict, given.file, text)}")
     return Status.FAULTS if any(each.denies for each in verdicts.values()) else Status.DONE
 
 
@@ -249,12 +269,15 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def _described(verdict: Verdict, file: Path) -> str:
-    """A verdict for people."""
-    where = f"{file}:{verdict.line}: " if verdict.line else ""
+def _described(verdict: Verdict, file: Path, text: bytes) -> str:
+    """A verdict for people, with the statement that decides."""
+    why = verdict.reason
+    if verdict.line:
+        statement = text.split(b"\n")[verdict.line - 1].partition(b"#")[0].decode(errors="replace")
+        why = f"{file}:{verdict.line}: {lines.printable(' '.join(statement.split()))}"
     error = f", {verdict.error}" if verdict.error else ""
     says = f", if its stream says a name in {verdict.says}" if verdict.says else ""
-    return f"{verdict.verdict} ({where}{verdict.reason}{error}){says}"
+    return f"{verdict.verdict} ({why}{error}){says}"
 
 
 def _object(verdict: Verdict) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import random
 import re
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -214,6 +215,34 @@ def test_any_lines_are_read(tmp_path: Path) -> None:
             assert all(json.loads(line)["metadata"] for line in answer.out.splitlines())
 
 
+def test_a_file_without_lines(tmp_path: Path) -> None:
+    """What is read of a line is bounded, and so is memory; the next line is read."""
+    path, size = tmp_path / "log", 40 << 20
+    with path.open("w") as stream:
+        stream.write(LINES.partition("\n")[0] + "\n")
+        stream.write("x" * size + "\n" + LINES.partition("\n")[2])
+    tracemalloc.start()
+    try:
+        answer = audit(path, "--json")
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert answer.out == LINES
+    assert answer.err.splitlines()[0] == f"vmmnet audit: {path}:2: this is no line of an audit log"
+    assert most < size / 8
+    path.write_text("x" * size)
+    assert audit(path).err == f"vmmnet audit: {path}: the last line is cut\n"
+
+
+def test_a_file_that_is_not_compressed(tmp_path: Path) -> None:
+    path = tmp_path / "log.gz"
+    path.write_text(LINES)
+    told = f"{path}: it is not compressed by gzip\n"
+    assert audit(path).err == f"vmmnet audit: {told}"
+    assert commandline.run("policy", "learn", str(path)).err == f"vmmnet policy: {told}"
+    assert "is not compressed" in audit(path, "--follow").err
+
+
 # --- OCSF --------------------------------------------------------------------------------
 
 
@@ -310,6 +339,16 @@ def test_a_log_grows(grown: Log) -> None:
     assert grown.read() == b""
     grown.writer.write(b"\nthree\n" + b"x" * 100000 + b"\n")
     assert grown.read() == b"two\nthree\n" + b"x" * 100000 + b"\n"
+
+
+def test_what_grows_without_lines(grown: Log) -> None:
+    """Its beginning is kept, and no more."""
+    for _ in range(64):
+        grown.writer.write(b"x" * (1 << 17))
+        assert grown.read() == b""
+    grown.writer.write(b"\none\n")
+    junk, line = grown.read().splitlines()
+    assert len(junk) < 1 << 20 and line == b"one"
 
 
 def test_a_log_is_renamed(grown: Log) -> None:

@@ -462,13 +462,25 @@ def test_too_many_rules_are_refused(file: Path) -> None:
 def test_the_policy_is_replaced_as_a_whole(file: Path, tmp_path: Path) -> None:
     made = tmp_path / "web.policy"
     made.write_text("old")
+    made.chmod(0o640)
     log(file, opened(WWW, 80))
     assert policy("learn", file, "-o", made).out == ""
+    assert made.stat().st_mode & 0o777 == 0o640
     assert made.read_text().endswith("default deny\ndns listed\n")
     assert {each.name for each in tmp_path.iterdir()} == {"web.log", "web.policy"}
     answer = policy("learn", file, "-o", tmp_path / "none" / "web.policy")
     assert answer.status == 1
     assert "No such file" in answer.err
+
+
+def test_a_log_of_which_nothing_is_learned(file: Path) -> None:
+    """A policy that allows nothing is not made silently."""
+    log(file, opened(WWW, 80))
+    assert policy("learn", file).err == ""
+    answer = policy("learn", file, "--vm", "webb")
+    assert answer.out.count("\n") == 3 and "nothing that the VM 'webb' was allowed" in answer.err
+    log(file)
+    assert "nothing that a device was allowed" in policy("learn", file).err
 
 
 HOSTILE: list[Any] = [
@@ -510,7 +522,7 @@ def test_a_log_of_somebody_else_is_no_policy(file: Path) -> None:
 # --- test --------------------------------------------------------------------------------
 
 RULES = """\
-deny  10.0.0.0/8
+deny  10.0.0.0/8  # inside
 allow www.example.com tcp 443 tls
 allow ssh.example.com tcp 22
 watch ftp.example.com
@@ -530,28 +542,32 @@ def rules(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("words", "status", "told"),
     [
-        ("", 0, ["{file} is right: policy 80adbb91"]),
+        ("", 0, ["{file} is right: policy 610f2ad0"]),
         (
             "www.example.com tcp 443",
             0,
             [
-                "ask: allow ({file}:2: allow-rule)",
-                "use: allow ({file}:2: allow-rule), if its stream says a name in tls",
+                "ask: allow ({file}:2: allow www.example.com tcp 443 tls)",
+                "use: allow ({file}:2: allow www.example.com tcp 443 tls),"
+                " if its stream says a name in tls",
             ],
         ),
         (
             "ssh.example.com tcp 22 --address 10.1.2.3",
             3,
-            ["ask: allow ({file}:3: allow-rule)", "use: deny ({file}:1: deny-rule, EACCES)"],
+            [
+                "ask: allow ({file}:3: allow ssh.example.com tcp 22)",
+                "use: deny ({file}:1: deny 10.0.0.0/8, EACCES)",
+            ],
         ),
         (
             "FTP.example.com. udp 9",
             0,
-            ["ask: watch ({file}:4: watch-rule)", "use: watch ({file}:4: watch-rule)"],
+            [f"{each}: watch ({{file}}:4: watch ftp.example.com)" for each in ("ask", "use")],
         ),
-        ("evil.example", 3, ["ask: deny ({file}:7: deny-unlisted, EACCES)"]),
-        ("10.1.2.3 tcp 22", 3, ["use: deny ({file}:1: deny-rule, EACCES)"]),
-        ("host tcp 22", 0, ["use: allow ({file}:5: allow-rule)"]),
+        ("evil.example", 3, ["ask: deny ({file}:7: dns listed, EACCES)"]),
+        ("10.1.2.3 tcp 22", 3, ["use: deny ({file}:1: deny 10.0.0.0/8, EACCES)"]),
+        ("host tcp 22", 0, ["use: allow ({file}:5: allow host tcp 22)"]),
         ("host udp 22", 3, ["use: deny (host, ENETUNREACH)"]),
         ("::1 icmp", 3, ["use: deny (loopback, ENETUNREACH)"]),
     ],
@@ -568,6 +584,9 @@ def test_a_verdict_for_programs(rules: Path) -> None:
     assert json.loads(answer.out)["use"] == verdict | {"name": "evil.example"}
 
 
+_PLACES = ("https://a.example/", "a.example:443", "10.0.0.0/8", "*.a.example", "me@a.example")
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -575,6 +594,7 @@ def test_a_verdict_for_programs(rules: Path) -> None:
         ("a.example tcp", "'tcp' and 'udp' need a port, and 'icmp' has none"),
         ("a.example icmp 7", "'tcp' and 'udp' need a port, and 'icmp' has none"),
         ("a.example sctp 7", "there is no 'sctp'"),
+        *((f"{each} tcp 443", f"'{each}' is no name") for each in _PLACES),
         ("a.example tcp 65536", "'65536' is no port (1 to 65535)"),
         ("a.example tcp 7 --address 10.0.0", "'10.0.0' is no address"),
         ("10.0.0.1 tcp 7 --address 10.0.0.1", "--address is for a name"),

@@ -317,6 +317,17 @@ print(struct.unpack(">HHHHHH", reply[2:14])[3] if reply else "nothing")
 """
 
 
+#: States of units, as this host's systemd has them.
+_STATES = """
+import sys
+sys.path.insert(0, "/usr/local/share/vmmnet")
+from vmmnet.libvirt.check.host import ThisHost
+for name in ("vmmnet-validate@other.service", "vmmnet-none@other.service"):
+    found = ThisHost(session=False).unit(name)
+    print(found.state, found.missing, found.silent)
+"""
+
+
 def test_the_validator_of_a_vm(host: Booted) -> None:
     """As libvirt's hook starts it: it may ask one server, and is back when it is killed."""
     unit = "vmmnet-validate@web"
@@ -335,6 +346,10 @@ def test_the_validator_of_a_vm(host: Booted) -> None:
     assert is_answered(), host.log(unit)
     shown = host.run("systemctl", "show", unit, "-p", "IPAddressAllow,MemoryMax,User").stdout
     assert "IPAddressAllow=127.0.0.1" in shown and "MemoryMax=83886080" in shown
+    shown = json.loads(host.run("vmmnet", "show", "--json").stdout)["validate"]
+    assert shown["web"]["servers"] == ["127.0.0.1"] and shown["web"]["questions"] == 1
+    # As 'vmmnet libvirt check' asks.
+    assert host.run("python3", "-c", _STATES).stdout.split() == ["loaded", "not-found"]
     before = host.run("systemctl", "show", unit, "-p", "MainPID").stdout
     host.run("systemctl", "kill", "-s", "KILL", unit)
     wait.until(is_answered, "an answer of the next one")
@@ -342,3 +357,5 @@ def test_the_validator_of_a_vm(host: Booted) -> None:
     host.run("systemctl", "stop", unit)
     host.run("systemctl", "revert", unit)
     assert not is_answered()
+    shown = host.run("vmmnet", "show", "validate", check=False)
+    assert shown.returncode == 1 and "web: does not run: " in shown.stdout

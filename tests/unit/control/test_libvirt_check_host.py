@@ -7,12 +7,15 @@ import os
 import re
 import socket
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from lab.base import paths
 from vmmnet.confine import judge
 from vmmnet.libvirt.check import apparmor, host, place
 from vmmnet.libvirt.check.facts import Node, Policy, Unit, User
@@ -75,6 +78,12 @@ def test_an_emulator_is_installed_where_libvirt_cannot_run_it() -> None:
     assert told is not None and f"'{path} PUx,' to {apparmor.DAEMON}" in told
     added = re.search(f"add '([^']*)' to {apparmor.LOCAL}", told)
     assert added and place.refused(path, _Confined(f"{rules}\n{added[1]}")) is None
+
+
+def test_make_install_needs_no_lxml() -> None:
+    code = "import sys; sys.modules['lxml'] = None; from vmmnet.libvirt.check import place"
+    environment = {**os.environ, "PYTHONPATH": paths.PYTHONPATH}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
 
 def test_includes_are_followed() -> None:

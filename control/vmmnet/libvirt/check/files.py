@@ -42,7 +42,8 @@ def check(domain: Domain, net: Net, host: Host) -> Iterator[Finding]:
     secrets = {each.id: each for each in qemu.objects(domain.defined) if "secret" in each.type}
     files = [*_files(net), *_secret_files(policy, secrets)]
     named = {each.path: each for each in files}
-    if named and host.user() is None:
+    has_log = net.sockets is not None and net.sockets.audit is not None
+    if (named or has_log) and host.user() is None:
         told = "this host has no user that QEMU could run as, so that files are not checked for it"
         yield Finding("QEMU's user", told, "name one with 'user' in qemu.conf", "note")
     for each in named.values():

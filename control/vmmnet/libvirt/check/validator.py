@@ -10,11 +10,15 @@ import ctypes
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import validation
-from ..element import Net, Sockets
 from ..host import validator
 from .facts import Domain, Finding, Host, Library, Unit
+
+if TYPE_CHECKING:
+    # 'place' may lack lxml.
+    from ..element import Net, Sockets
 
 #: The oldest version with fixes of heap overflows in the validator.
 FIXED = (1, 26, 1)

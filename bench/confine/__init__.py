@@ -32,8 +32,8 @@ CASES = {
 }
 _SOURCES = (
     "bench/confine/core.c",
-    "hw/vmrpc/reach/limits.c",
-    "hw/vmrpc/reach/terms.c",
+    "hw/vmrpc/policy/limits.c",
+    "hw/vmrpc/policy/terms.c",
     "tests/fixtures/hello-fixture.c",
     "tests/fixtures/quic-fixture.c",
 )

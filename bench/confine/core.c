@@ -18,7 +18,7 @@
 
 #include "base/clock.h"
 #include "hw/vmrpc/audit/log.h"
-#include "hw/vmrpc/reach/policy-parse.h"
+#include "hw/vmrpc/policy/policy-parse.h"
 #include "hw/vmrpc/said/head.h"
 #include "hw/vmrpc/said/hello.h"
 #include "hw/vmrpc/said/initial.h"

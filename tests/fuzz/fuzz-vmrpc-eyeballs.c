@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "hw/vmrpc/server/eyeballs.h"
+#include "hw/vmrpc/peer/eyeballs.h"
 
 #define MAX_EVENTS 500
 #define MAX_ORDER 48

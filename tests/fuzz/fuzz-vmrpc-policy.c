@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hw/vmrpc/reach/policy-hits.h"
-#include "hw/vmrpc/reach/policy-parse.h"
+#include "hw/vmrpc/policy/policy-hits.h"
+#include "hw/vmrpc/policy/policy-parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

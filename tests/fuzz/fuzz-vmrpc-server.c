@@ -31,10 +31,11 @@
 #include <unistd.h>
 
 #include "hw/vmrpc/server/policy-file.h"
-#include "hw/vmrpc/server/resolver-queue.h"
-#include "hw/vmrpc/server/state.h"
-#include "hw/vmrpc/server/table.h"
-#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/server/server.h"
+#include "hw/vmrpc/sock/resolver-queue.h"
+#include "hw/vmrpc/sock/state.h"
+#include "hw/vmrpc/sock/table.h"
+#include "hw/vmrpc/sock/timer.h"
 #include "hw/vmrpc/wire/multicast.h"
 
 #define MAX_SOCKETS     6

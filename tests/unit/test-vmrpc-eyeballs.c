@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "hw/vmrpc/server/eyeballs.h"
+#include "hw/vmrpc/peer/eyeballs.h"
 
 #define DELAY VMRPC_EYEBALLS_DELAY_MS
 #define GRACE VMRPC_EYEBALLS_GRACE_MS

@@ -3,7 +3,7 @@
 
 #include <glib.h>
 
-#include "hw/vmrpc/reach/limits.h"
+#include "hw/vmrpc/policy/limits.h"
 
 #define LEAST VMRPC_LIMITS_BUFFER_LEAST
 #define MIB   (UINT64_C(1) << 20)

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "hw/vmrpc/policy/policy-parse.h"
 #include "hw/vmrpc/reach/candidates.h"
 #include "hw/vmrpc/reach/judge.h"
-#include "hw/vmrpc/reach/policy-parse.h"
 #include "hw/vmrpc/reach/report.h"
 #include "hw/vmrpc/reach/translate.h"
 

@@ -11,10 +11,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/server/evidence.h"
+#include "hw/vmrpc/peer/evidence.h"
 #include "hw/vmrpc/server/policy-file.h"
-#include "hw/vmrpc/server/state.h"
-#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/sock/state.h"
+#include "hw/vmrpc/sock/timer.h"
 
 #define OWN     "allow host\nallow ::1\n"
 

@@ -15,8 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/server/state.h"
-#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/sock/state.h"
+#include "hw/vmrpc/sock/timer.h"
 
 static void (*at_bind)(Fx *fx), (*at_connect)(Fx *fx), (*at_sendmsg)(Fx *fx);
 static void (*at_ppoll)(Fx *fx);

@@ -6,8 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/server/resolver-queue.h"
-#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/sock/resolver-queue.h"
+#include "hw/vmrpc/sock/state.h"
 #include "net/dns/wire/wire.h"
 #include "tests/fixtures/server-dns-fixture.h"
 

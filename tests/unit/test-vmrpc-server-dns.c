@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "hw/vmrpc/server/inspect.h"
-#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/sock/state.h"
 #include "tests/fixtures/server-dns-fixture.h"
 
 /* "a.example", with @id; behind two octets of length if @tcp */

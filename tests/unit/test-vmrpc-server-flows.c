@@ -16,10 +16,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/peer/first-datagrams.h"
 #include "hw/vmrpc/said/initial.h"
-#include "hw/vmrpc/server/first-datagrams.h"
-#include "hw/vmrpc/server/state.h"
-#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/sock/state.h"
+#include "hw/vmrpc/sock/timer.h"
 
 #define NAME    "www.test"
 #define OTHER   "other.test"

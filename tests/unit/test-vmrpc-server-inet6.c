@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "hw/vmrpc/reach/inet6.h"
-#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/sock/state.h"
 #include "hw/vmrpc/wire/guest-numbers.h"
 #include "tests/fixtures/server-fixture.h"
 

@@ -4,9 +4,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/server/ready.h"
-#include "hw/vmrpc/server/state.h"
-#include "hw/vmrpc/server/table.h"
+#include "hw/vmrpc/sock/ready.h"
+#include "hw/vmrpc/sock/state.h"
+#include "hw/vmrpc/sock/table.h"
 #include "tests/fixtures/server-fixture.h"
 
 static GString *moves;          /* "what from to" lines */

@@ -11,9 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/sock/groups.h"
+#include "hw/vmrpc/sock/state.h"
 #include "hw/vmrpc/wire/multicast.h"
-#include "hw/vmrpc/server/groups.h"
-#include "hw/vmrpc/server/state.h"
 #include "tests/fixtures/server-fixture.h"
 
 #define GROUP "239.1.2.3"

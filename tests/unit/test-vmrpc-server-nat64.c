@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/server/state.h"
-#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/sock/state.h"
+#include "hw/vmrpc/sock/timer.h"
 #include "tests/fixtures/server-dns-fixture.h"
 
 /* NAT64 prefix learnt from the network (RFC 7050). */

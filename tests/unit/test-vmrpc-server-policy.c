@@ -19,8 +19,8 @@
 #include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/server/inspect.h"
 #include "hw/vmrpc/server/policy-file.h"
-#include "hw/vmrpc/server/state.h"
-#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/sock/state.h"
+#include "hw/vmrpc/sock/timer.h"
 
 static struct {
     unsigned refusals;

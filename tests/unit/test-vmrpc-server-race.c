@@ -14,9 +14,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/reach/policy-parse.h"
-#include "hw/vmrpc/server/state.h"
-#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/policy/policy-parse.h"
+#include "hw/vmrpc/sock/state.h"
+#include "hw/vmrpc/sock/timer.h"
 
 /* 198.51.100.5, behind the fixture's NAT64 */
 #define OTHER4  "::ffff:198.51.100.5"

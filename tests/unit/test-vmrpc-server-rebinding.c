@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "hw/vmrpc/reach/judge.h"
-#include "hw/vmrpc/server/state.h"
-#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/sock/state.h"
+#include "hw/vmrpc/sock/timer.h"
 #include "tests/fixtures/server-dns-fixture.h"
 
 static struct {

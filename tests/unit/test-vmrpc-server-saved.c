@@ -9,14 +9,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/server/arriving.h"
-#include "hw/vmrpc/server/bind.h"
-#include "hw/vmrpc/server/hostsock.h"
-#include "hw/vmrpc/server/ready.h"
+#include "hw/vmrpc/peer/arriving.h"
+#include "hw/vmrpc/peer/bind.h"
 #include "hw/vmrpc/server/resolver.h"
-#include "hw/vmrpc/server/state.h"
-#include "hw/vmrpc/server/table.h"
-#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/sock/hostsock.h"
+#include "hw/vmrpc/sock/ready.h"
+#include "hw/vmrpc/sock/state.h"
+#include "hw/vmrpc/sock/table.h"
+#include "hw/vmrpc/sock/timer.h"
 #include "tests/fixtures/server-fixture.h"
 
 typedef struct Saved {

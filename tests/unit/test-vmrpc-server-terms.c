@@ -15,9 +15,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hw/vmrpc/server/budget.h"
-#include "hw/vmrpc/server/state.h"
-#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/sock/budget.h"
+#include "hw/vmrpc/sock/state.h"
+#include "hw/vmrpc/sock/timer.h"
 
 #define BEYOND "2001:db8:7::1"
 

@@ -3,9 +3,9 @@
  * The vmrpc server: who waits for readiness, in a call or for an event, and
  * calls from many threads.
  */
-#include "tests/fixtures/server-fixture.h"
 #include "hw/vmrpc/server/inspect.h"
-#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/sock/state.h"
+#include "tests/fixtures/server-fixture.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>

@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "base/args.h"
-#include "hw/vmrpc/reach/policy-parse.h"
+#include "hw/vmrpc/policy/policy-parse.h"
 
 /* Of a question: those before the names, and more names than count */
 #define WORDS_MAX       (5 + VMRPC_POLICY_MAX_NAMES)

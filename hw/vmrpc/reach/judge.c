@@ -27,8 +27,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "hw/vmrpc/policy/policy-hits.h"
 #include "hw/vmrpc/reach/dest-names.h"
-#include "hw/vmrpc/reach/policy-hits.h"
 #include "hw/vmrpc/reach/report.h"
 #include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/wire/uninitialized.h"

@@ -38,11 +38,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hw/vmrpc/policy/limits.h"
+#include "hw/vmrpc/policy/policy.h"
 #include "hw/vmrpc/reach/addrmap.h"
-#include "hw/vmrpc/reach/limits.h"
 #include "hw/vmrpc/reach/names.h"
 #include "hw/vmrpc/reach/nat64-list.h"
-#include "hw/vmrpc/reach/policy.h"
 #include "hw/vmrpc/reach/route.h"
 #include "hw/vmrpc/reach/targets.h"
 

@@ -5,7 +5,7 @@
 #ifndef HW_VMRPC_CALLS_CONNECT_H
 #define HW_VMRPC_CALLS_CONNECT_H
 
-#include "hw/vmrpc/server/call.h"
+#include "hw/vmrpc/sock/call.h"
 
 VMRPC_LOCKED VmrpcCallFunc vmrpc_call_bind, vmrpc_call_listen;
 VMRPC_LOCKED VmrpcCallFunc vmrpc_call_connect, vmrpc_call_accept;

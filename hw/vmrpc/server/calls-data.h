@@ -5,7 +5,7 @@
 #ifndef HW_VMRPC_CALLS_DATA_H
 #define HW_VMRPC_CALLS_DATA_H
 
-#include "hw/vmrpc/server/call.h"
+#include "hw/vmrpc/sock/call.h"
 
 VMRPC_LOCKED VmrpcCallFunc vmrpc_call_sendmsg, vmrpc_call_recvmsg;
 

@@ -5,8 +5,8 @@
 #ifndef HW_VMRPC_CALLS_H
 #define HW_VMRPC_CALLS_H
 
-#include "hw/vmrpc/server/call.h"
-#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/sock/call.h"
+#include "hw/vmrpc/sock/state.h"
 
 /* Executes @call; returns 0 or a negative errno. */
 VMRPC_LOCKED int vmrpc_call_execute(VmrpcServer *srv, VmrpcCall *call);

@@ -5,8 +5,8 @@
 #ifndef HW_VMRPC_GATEWAY_H
 #define HW_VMRPC_GATEWAY_H
 
-#include "hw/vmrpc/server/call.h"
-#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/sock/call.h"
+#include "hw/vmrpc/sock/state.h"
 
 /* Sets the server's callbacks for gateways; there is nothing to clean up. */
 void vmrpc_gateway_init(VmrpcServer *srv);

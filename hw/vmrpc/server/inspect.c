@@ -17,9 +17,9 @@
 
 #include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/server/gateway.h"
-#include "hw/vmrpc/server/hostsock.h"
-#include "hw/vmrpc/server/resolver-queue.h"
 #include "hw/vmrpc/server/resolver.h"
+#include "hw/vmrpc/sock/hostsock.h"
+#include "hw/vmrpc/sock/resolver-queue.h"
 
 void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view)
 {

@@ -10,7 +10,7 @@
 
 #include <sys/socket.h>
 
-#include "hw/vmrpc/reach/policy-hits.h"
+#include "hw/vmrpc/policy/policy-hits.h"
 #include "hw/vmrpc/server/server.h"
 #include "net/dns/own/zones.h"
 #include "net/dns/proxy/proxy.h"

@@ -11,23 +11,24 @@
 #include <netinet/tcp.h>
 #include <string.h>
 
+#include "hw/vmrpc/peer/bind.h"
+#include "hw/vmrpc/peer/evidence.h"
+#include "hw/vmrpc/peer/first-bytes.h"
+#include "hw/vmrpc/peer/first-datagrams.h"
+#include "hw/vmrpc/peer/proxied.h"
+#include "hw/vmrpc/peer/race.h"
+#include "hw/vmrpc/policy/policy-hits.h"
+#include "hw/vmrpc/policy/policy-parse.h"
 #include "hw/vmrpc/reach/judge.h"
-#include "hw/vmrpc/reach/policy-hits.h"
-#include "hw/vmrpc/reach/policy-parse.h"
 #include "hw/vmrpc/reach/translate.h"
-#include "hw/vmrpc/server/bind.h"
-#include "hw/vmrpc/server/budget.h"
-#include "hw/vmrpc/server/evidence.h"
-#include "hw/vmrpc/server/files.h"
-#include "hw/vmrpc/server/first-bytes.h"
-#include "hw/vmrpc/server/first-datagrams.h"
-#include "hw/vmrpc/server/groups.h"
-#include "hw/vmrpc/server/proxied.h"
-#include "hw/vmrpc/server/race.h"
-#include "hw/vmrpc/server/ready.h"
 #include "hw/vmrpc/server/resolver.h"
-#include "hw/vmrpc/server/table.h"
-#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/server/server.h"
+#include "hw/vmrpc/sock/budget.h"
+#include "hw/vmrpc/sock/files.h"
+#include "hw/vmrpc/sock/groups.h"
+#include "hw/vmrpc/sock/ready.h"
+#include "hw/vmrpc/sock/table.h"
+#include "hw/vmrpc/sock/timer.h"
 
 static GQuark error_quark(void)
 {

@@ -5,7 +5,7 @@
 #ifndef HW_VMRPC_POLICY_FILE_H
 #define HW_VMRPC_POLICY_FILE_H
 
-#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/sock/state.h"
 
 /* Reads the file, if there is one, and follows it. */
 bool vmrpc_policy_file_init(VmrpcServer *srv, GError **errp);

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/sock/timer.h"
 
 G_STATIC_ASSERT(sizeof(struct vmrpc_refusal) == 328);
 

@@ -5,8 +5,8 @@
 #ifndef HW_VMRPC_REFUSALS_H
 #define HW_VMRPC_REFUSALS_H
 
-#include "hw/vmrpc/server/call.h"
-#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/sock/call.h"
+#include "hw/vmrpc/sock/state.h"
 
 /* The policy or a limit refused something; @s: of this socket, or NULL */
 VMRPC_LOCKED void vmrpc_refusals_note(VmrpcServer *srv,

@@ -38,17 +38,17 @@
 #include <errno.h>
 #include <sys/epoll.h>
 
+#include "hw/vmrpc/peer/evidence.h"
+#include "hw/vmrpc/policy/policy-hits.h"
 #include "hw/vmrpc/reach/judge.h"
-#include "hw/vmrpc/reach/policy-hits.h"
 #include "hw/vmrpc/reach/report.h"
 #include "hw/vmrpc/reach/translate.h"
-#include "hw/vmrpc/server/budget.h"
-#include "hw/vmrpc/server/evidence.h"
-#include "hw/vmrpc/server/hostsock.h"
-#include "hw/vmrpc/server/ready.h"
-#include "hw/vmrpc/server/resolver-queue.h"
-#include "hw/vmrpc/server/table.h"
-#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/sock/budget.h"
+#include "hw/vmrpc/sock/hostsock.h"
+#include "hw/vmrpc/sock/ready.h"
+#include "hw/vmrpc/sock/resolver-queue.h"
+#include "hw/vmrpc/sock/table.h"
+#include "hw/vmrpc/sock/timer.h"
 #include "hw/vmrpc/wire/uninitialized.h"
 #include "net/dns/wire/wire.h"
 

@@ -5,8 +5,8 @@
 #ifndef HW_VMRPC_RESOLVER_H
 #define HW_VMRPC_RESOLVER_H
 
-#include "hw/vmrpc/server/call.h"
-#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/sock/call.h"
+#include "hw/vmrpc/sock/state.h"
 
 /* A stream to the proxy. */
 extern const VmrpcBackingOps vmrpc_resolver_backing;

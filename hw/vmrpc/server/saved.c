@@ -12,18 +12,19 @@
  * the migration before (arriving.c) has such a record, too, so the guest can
  * migrate again at any time.
  */
-#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/server/server.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "hw/vmrpc/peer/arriving.h"
 #include "hw/vmrpc/reach/translate.h"
-#include "hw/vmrpc/server/arriving.h"
-#include "hw/vmrpc/server/groups.h"
-#include "hw/vmrpc/server/options.h"
 #include "hw/vmrpc/server/resolver.h"
-#include "hw/vmrpc/server/table.h"
-#include "hw/vmrpc/server/timer.h"
+#include "hw/vmrpc/sock/groups.h"
+#include "hw/vmrpc/sock/options.h"
+#include "hw/vmrpc/sock/state.h"
+#include "hw/vmrpc/sock/table.h"
+#include "hw/vmrpc/sock/timer.h"
 #include "hw/vmrpc/wire/multicast.h"
 
 /* The port of its host socket; network byte order. */

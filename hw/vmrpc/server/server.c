@@ -60,28 +60,28 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/peer/arriving.h"
+#include "hw/vmrpc/peer/evidence.h"
+#include "hw/vmrpc/peer/first-bytes.h"
+#include "hw/vmrpc/peer/nat64.h"
+#include "hw/vmrpc/peer/parked.h"
+#include "hw/vmrpc/peer/proxied.h"
+#include "hw/vmrpc/peer/race.h"
 #include "hw/vmrpc/reach/inet6.h"
 #include "hw/vmrpc/reach/translate.h"
-#include "hw/vmrpc/server/arriving.h"
 #include "hw/vmrpc/server/calls.h"
-#include "hw/vmrpc/server/evidence.h"
-#include "hw/vmrpc/server/files.h"
-#include "hw/vmrpc/server/first-bytes.h"
 #include "hw/vmrpc/server/gateway.h"
-#include "hw/vmrpc/server/groups.h"
-#include "hw/vmrpc/server/nat64.h"
-#include "hw/vmrpc/server/parked.h"
 #include "hw/vmrpc/server/policy-file.h"
-#include "hw/vmrpc/server/proxied.h"
-#include "hw/vmrpc/server/race.h"
-#include "hw/vmrpc/server/ready.h"
 #include "hw/vmrpc/server/refusals.h"
 #include "hw/vmrpc/server/resolver.h"
-#include "hw/vmrpc/server/table.h"
-#include "hw/vmrpc/server/throttle.h"
-#include "hw/vmrpc/server/timer.h"
-#include "hw/vmrpc/server/watch.h"
 #include "hw/vmrpc/server/zone-files.h"
+#include "hw/vmrpc/sock/files.h"
+#include "hw/vmrpc/sock/groups.h"
+#include "hw/vmrpc/sock/ready.h"
+#include "hw/vmrpc/sock/table.h"
+#include "hw/vmrpc/sock/throttle.h"
+#include "hw/vmrpc/sock/timer.h"
+#include "hw/vmrpc/sock/watch.h"
 #include "hw/vmrpc/wire/iov.h"
 #include "hw/vmrpc/wire/uninitialized.h"
 
@@ -176,6 +176,46 @@ bool vmrpc_server_process(VmrpcServer *srv)
         follow_files(srv);
     }
     return n > 0;
+}
+
+bool vmrpc_server_has_event(VmrpcServer *srv)
+{
+    bool has;
+
+    vmrpc_lock(srv);
+    has = srv->event_head;
+    vmrpc_unlock(srv);
+    return has;
+}
+
+bool vmrpc_server_next_event(VmrpcServer *srv, struct vmrpc_event *ev)
+{
+    VmrpcSock *s;
+
+    memset(ev, 0, sizeof(*ev));
+    vmrpc_lock(srv);
+    s = srv->event_head;
+    if (s) {
+        ev->sock = GUINT32_TO_LE(s->handle);
+        ev->gen = GUINT32_TO_LE(s->gen);
+        s->edge_event = false;
+        vmrpc_ready_report(srv, s, &ev->ready, &ev->ready_seq, &ev->so_error);
+        s->idle_wakeups = 0;
+        srv->counters.events++;
+    }
+    vmrpc_unlock(srv);
+    return s;
+}
+
+void vmrpc_server_audit_has_room(VmrpcServer *srv)
+{
+    vmrpc_lock(srv);
+    srv->unparks = srv->parked.length > 0;
+    srv->dns_turn |= srv->dns_wait.length > 0;
+    if (srv->unparks || srv->dns_turn) {
+        vmrpc_timer_wake(srv);
+    }
+    vmrpc_unlock(srv);
 }
 
 /* --- requests ----------------------------------------------------------- */

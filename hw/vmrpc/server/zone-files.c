@@ -10,8 +10,8 @@
 
 #include <errno.h>
 
-#include "hw/vmrpc/server/files.h"
 #include "hw/vmrpc/server/resolver.h"
+#include "hw/vmrpc/sock/files.h"
 
 static GQuark error_quark(void)
 {

@@ -5,7 +5,7 @@
 #ifndef HW_VMRPC_ZONE_FILES_H
 #define HW_VMRPC_ZONE_FILES_H
 
-#include "hw/vmrpc/server/state.h"
+#include "hw/vmrpc/sock/state.h"
 
 /* Reads the images, if there are any, and follows them.  Needs the proxy. */
 VMRPC_UNLOCKED bool vmrpc_zone_files_init(VmrpcServer *srv, GError **errp);

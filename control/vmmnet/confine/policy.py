@@ -232,7 +232,7 @@ def run_test(given: argparse.Namespace) -> int:
         told = {key: _object(verdict) for key, verdict in verdicts.items()}
         output.print_json({"policy": answer.policy, **told})
     elif not questions:
-        print(f"{given.file} is right: policy {answer.policy}")
+        print(f"{given.file} is right: policy {answer.policy}{_open_end(text)}")
     for key, verdict in verdicts.items() if not given.json else ():
         print(f"{key}: {_described(verdict, given.file, text)}")
     return Status.FAULTS if any(each.denies for each in verdicts.values()) else Status.DONE
@@ -267,6 +267,13 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _open_end(text: bytes) -> str:
+    """Tell of a policy without "default", which refuses only what it denies."""
+    if any(line.split()[:1] == [b"default"] for line in text.split(b"\n")):
+        return ""
+    return ". It has no 'default': what no line matches is allowed"
 
 
 def _described(verdict: Verdict, file: Path, text: bytes) -> str:

@@ -12,6 +12,9 @@ from . import names
 from .host import validator
 from .model import Net
 
+#: The beginning of counters of what a policy refuses.
+_REFUSED = "refused-"
+
 #: Executes a QMP command with its arguments. Raises Refused.
 Ask = Callable[[str, Mapping[str, Any]], Any]
 
@@ -53,12 +56,31 @@ def _vmrpc(device: Mapping[str, Any]) -> Iterator[str]:
         yield f"{device['sockets-arriving']} wait for what is missing here"
     if device.get("mappings"):
         yield f"{device['mappings']} addresses of {device.get('pool4')} in use"
+    yield from _confined(device)
     counters = device.get("counters", {})
     verdicts = {each: counters.get(f"upstream-{each}", 0) for each in validator.VERDICTS}
     if any(verdicts.values()):
         yield f"names {', '.join(f'{count} {each}' for each, count in verdicts.items())}"
     if outages := counters.get("upstream-validator-outages"):
         yield f"outages of the validator: {outages}"
+
+
+def _confined(device: Mapping[str, Any]) -> Iterator[str]:
+    """What its policy has refused, and how its audit log is."""
+    counters, audit = device.get("counters", {}), device.get("audit")
+    refused = [(name, count) for name, count in counters.items() if name.startswith(_REFUSED)]
+    if told := _counted([(name.removeprefix(_REFUSED), n) for name, n in refused], "refused"):
+        yield told
+    if wrong := counters.get("policy-errors"):
+        yield f"mistakes when the policy was read again: {wrong}"
+    if audit is None:
+        return
+    yield f"audit {audit['lines']} lines" + "".join(
+        f" and {audit[word]} {word}" for word in ("lost", "pending") if audit[word]
+    )
+    if audit["blocked"]:
+        fate = "nothing begins" if audit["full"] == "wait" else "lines may be lost"
+        yield f"the audit log takes nothing, and {fate}"
 
 
 def _hostvlan(port: Mapping[str, Any]) -> Iterator[str]:
@@ -109,6 +131,12 @@ _KINDS: dict[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
 
 def _dropped(counts: Iterable[tuple[str, int]]) -> str:
     """`` and 3 dropped (spoofed 3)``, by reason; empty if none was dropped."""
+    told = _counted(counts, "dropped")
+    return f" and {told}" if told else ""
+
+
+def _counted(counts: Iterable[tuple[str, int]], word: str) -> str:
+    """``3 dropped (spoofed 3)``; empty if all are 0."""
     there = [(name, count) for name, count in counts if count]
     told = ", ".join(f"{name} {count}" for name, count in there)
-    return f" and {sum(count for _, count in there)} dropped ({told})" if there else ""
+    return f"{sum(count for _, count in there)} {word} ({told})" if there else ""

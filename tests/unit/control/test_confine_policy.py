@@ -578,6 +578,14 @@ def test_a_verdict(words: str, status: int, told: list[str], rules: Path) -> Non
     assert answer.out.splitlines() == [line.format(file=rules) for line in told]
 
 
+def test_a_policy_without_default(tmp_path: Path) -> None:
+    """Whoever only writes what is allowed has not refused anything."""
+    path = tmp_path / "web.policy"
+    path.write_text("allow www.example.com tcp 443\n# default deny\n")
+    answer = policy("test", path)
+    assert answer.status == 0 and "no 'default': what no line matches is allowed\n" in answer.out
+
+
 def test_a_verdict_for_programs(rules: Path) -> None:
     answer = policy("test", rules, "evil.example", "tcp", "1", "--json")
     verdict = {"verdict": "deny", "reason": "deny-default", "line": 6, "error": "EACCES"}

@@ -268,9 +268,19 @@ def test_devices_are_asked(daemon: Daemon) -> None:
                 "sockets-open": 3,
                 "max-sockets": 512,
                 "sockets-arriving": 2,
-                "counters": {"upstream-secure": 12, "upstream-validator-outages": 1},
+                "counters": {
+                    "refused-policy": 4,
+                    "refused-default": 0,
+                    "refused-hello": 1,
+                    "policy-errors": 2,
+                    "upstream-secure": 12,
+                    "upstream-validator-outages": 1,
+                },
+                "audit": {"lines": 90, "lost": 0, "pending": 7, "blocked": True, "full": "wait"},
             },
             f"s: address6 {VM} conflict, 3 of 512 sockets, 2 wait for what is missing here,"
+            " 5 refused (policy 4, hello 1), mistakes when the policy was read again: 2,"
+            " audit 90 lines and 7 pending, the audit log takes nothing, and nothing begins,"
             " names 12 secure, 0 insecure, 0 bogus, 0 indeterminate, outages of the validator: 1",
         ),
         (

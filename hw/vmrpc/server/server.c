@@ -26,24 +26,30 @@
  *
  * The files are a ladder: each uses only files below it.
  *
- *   server                       life, requests, events
- *   saved, inspect               migration; the view of management
- *   calls                        dispatch of the calls; SOCKET, CLOSE, options
- *   calls-connect, calls-data    BIND to ACCEPT; SENDMSG, RECVMSG
- *   policy-file, zone-files      files that are read again when they change
- *   resolver, nat64              the DNS proxy; the NAT64 prefix
- *   race, arriving               Happy Eyeballs; sockets after a migration
- *   parked, evidence, refusals   what waits for the audit log; its lines; the
- *                                latest refusals, for the guest
- *   bind                         port, options and peer of a socket
- *   ready                        readiness and events
- *   gateway, groups              FTP and SIP; multicast
- *   hostsock                     host sockets
- *   table, watch, files          the sockets; epoll; watches of files
- *   timer, budget                the clocks and the timer; limits
- *   resolver-queue, call,        memory of queries and answers; the data of a
- *   options                      call; the options of a socket
- *   state                        the structs that all of them share
+ *   server/  server                       life, requests, events
+ *            saved, inspect               migration; the view of management
+ *            calls                        dispatch of the calls; SOCKET, CLOSE,
+ *                                         options
+ *            calls-connect, calls-data    BIND to ACCEPT; SENDMSG, RECVMSG
+ *            policy-file, zone-files      files that are read again
+ *            resolver, gateway            the DNS proxy; FTP and SIP
+ *            refusals, claim              the latest, for the guest; the VM's
+ *                                         address, which no other VM may have
+ *   peer/    race, proxied, arriving      Happy Eyeballs; proxies; sockets after
+ *                                         a migration
+ *            bind, nat64                  port, options and peer of a socket;
+ *                                         the NAT64 prefix
+ *            first-bytes, first-datagrams names that must be said first
+ *            parked, evidence             the audit log: what waits for it; its
+ *                                         lines
+ *   sock/    throttle, ready              rates; readiness and events
+ *            groups                       multicast
+ *            hostsock                     host sockets
+ *            table, watch, files          the sockets; epoll; watches of files
+ *            timer, budget                the clocks and the timer; limits
+ *            resolver-queue, call         queries and answers; a call's data
+ *            options                      of a socket
+ *            state, config                the structs that all of them share
  *
  * A lower file calls a higher one only through a table of functions that it
  * was given: the backing of a socket (VmrpcBackingOps), work that is due

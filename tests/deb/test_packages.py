@@ -301,7 +301,7 @@ def test_systemd_takes_the_units(packages: Mapping[str, Path], tmp_path: Path) -
         tools.run(["dpkg-deb", "-x", package, tmp_path / "tree"])
     # Debian 12 has them below /lib.
     found = sorted((tmp_path / "tree").glob("**/lib/systemd/system/*.service"))
-    assert len(found) == 6
+    assert len(found) == 7
     for unit in found:
         ours = r"^(Exec\w+=)(/\S+/vm(mnet|rpc))"
         text = re.sub(ours, rf"\1{tmp_path}/tree\2", unit.read_text(), flags=re.M)

@@ -28,7 +28,7 @@ from ..hosts import booted, hostd
 from ..hosts.island import Island
 
 #: QEMU's user on Debian, and its number.
-GUESTS, _GUESTS_ID = "libvirt-qemu", 64055
+GUESTS, GUESTS_ID = "libvirt-qemu", 64055
 #: The path of paths.BUILD on hosts.
 BUILD = booted.BUILD
 #: A folder in which QEMU's user may make files.
@@ -40,8 +40,8 @@ HELPER_PID_FILE = f"/run/{_NICE}.service"
 
 #: The same as from Debian's package libvirt-daemon-system.
 USERS = {
-    "/etc/passwd": f"{GUESTS}:x:{_GUESTS_ID}:{_GUESTS_ID}::/var/lib/libvirt:/usr/sbin/nologin\n",
-    "/etc/group": f"{GUESTS}:x:{_GUESTS_ID}:\n",
+    "/etc/passwd": f"{GUESTS}:x:{GUESTS_ID}:{GUESTS_ID}::/var/lib/libvirt:/usr/sbin/nologin\n",
+    "/etc/group": f"{GUESTS}:x:{GUESTS_ID}:\n",
 }
 #: qemu.conf, of a {user}.
 QEMU = """\

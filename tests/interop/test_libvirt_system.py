@@ -9,16 +9,19 @@ one: br0 +-- switch --+ two: br-two
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab.base import tools, wait
+from lab.base import paths, scratch, tools, wait
 from lab.base.net import Interface, Namespace, Network
+from lab.dns import signed_zones
+from lab.dns.validator import Validator
 from lab.guest import domain, qemu
-from lab.libvirt.libvirtd import BUILD, GUESTS, GUESTS_FOLDER, Host, built
+from lab.libvirt.libvirtd import BUILD, GUESTS, GUESTS_FOLDER, GUESTS_ID, Host, built
 from lxml import etree  # type: ignore[import-untyped]
 from vmmnet.hostvlan.host import hostports
 from vmmnet.hostvlan.table.entry import Entry
@@ -29,6 +32,14 @@ from vmmnet.values import mac as macs
 _MAC, _UUID = "52:54:00:00:00:01", "00000000-0000-4000-9000-{:012}"
 _VM = "2001:db8:1::c0de"
 _TABLE, _TABLE_OF_TWO = "/var/lib/vmmnet/lnid.table", "/var/lib/vmmnet/two.table"
+_VALIDATE, _LOG = "/run/validate", "/var/log/vmmnet/guest.jsonl"
+#: That and the former ones, the oldest first.
+_LOGS = (f"{_LOG}.3", f"{_LOG}.2", f"{_LOG}.1", _LOG)
+#: What the VM has besides its address: names that are validated, a policy, a log.
+_CONFINED = (
+    f"dnssec='strict' validator='{_VALIDATE}/socket' policy='/etc/vmmnet/guest.policy'"
+    f" audit='{_LOG}'"
+)
 _AGENT, _CONSOLE, _INITRD = GUESTS_FOLDER / "agent", GUESTS_FOLDER / "console", "initrd"
 
 _DOMAIN = f"""
@@ -64,6 +75,8 @@ class World:
     one: Host
     two: Host
     uplinks: dict[str, Interface]
+    #: Of each host, for the VM.
+    validators: dict[str, Validator]
     friend: Namespace
     stranger: Namespace
 
@@ -72,6 +85,14 @@ def _host(network: Network, stack: contextlib.ExitStack, name: str, number: int)
     host: Host = stack.enter_context(Host(network.namespace(name), number, user=GUESTS))
     host.path(_TABLE).parent.mkdir()
     return host
+
+
+def _validator(host: Host, folder: Path, stack: contextlib.ExitStack) -> Validator:
+    """Run the host's validator, and the server that it asks."""
+    folder.mkdir()
+    anchor = stack.enter_context(signed_zones.served(host.space, folder, "127.0.0.1"))
+    words = ("--allow", str(GUESTS_ID), "--dns", "127.0.0.1", "--trust-anchor", anchor)
+    return stack.enter_context(Validator(host.space, host.path(_VALIDATE), *words))
 
 
 def _fill(table: Path, members: dict[str, int]) -> None:
@@ -94,15 +115,21 @@ def world() -> Iterator[World]:
             members[nic.mac] = lnid
             outside.append(space)
         one, two = (_host(network, stack, name, n) for n, name in enumerate(("one", "two"), 1))
-        uplinks = {}
+        uplinks, validators = {}, {}
+        folder = Path(stack.enter_context(scratch.folder()))
+        folder.chmod(0o755)
         for host, bridge, table in ((one, "br0", _TABLE), (two, "br-two", _TABLE_OF_TWO)):
             uplinks[host.name] = host.space.bridge(bridge)
             network.connect(uplinks[host.name], switch)
             _fill(host.path(table), members)
             settings = host.path("/etc/vmmnet/host.conf")
             settings.write_text(f"uplink * {bridge}\nhostvlan-table {table}  # ours\n")
+            host.path("/etc/vmmnet/guest.policy").write_text(
+                "default deny\nallow *.vm.example tcp 443\n"
+            )
+            validators[host.name] = _validator(host, folder / host.name, stack)
         uplinks["one"].add_address(f"{_VM}/64")
-        yield World(one, two, uplinks, *outside)
+        yield World(one, two, uplinks, validators, *outside)
 
 
 def _define(host: Host, made: Any) -> str:
@@ -117,7 +144,7 @@ def _define(host: Host, made: Any) -> str:
 @pytest.fixture(scope="module")
 def guest(world: World) -> str:
     """The domain, expanded, defined and started on host one; it serves a page.  Its name."""
-    wanted = etree.fromstring(_DOMAIN)
+    wanted = etree.fromstring(_DOMAIN.replace("dns=", f"{_CONFINED} dns="))
     places = domain.Places(world.one.folder / _INITRD, _AGENT, _CONSOLE, BUILD)
     domain.make_bootable(wanted, places)
     name = _define(world.one, expand.expand(wanted))
@@ -168,7 +195,60 @@ def test_starts_with_what_the_hook_claims(world: World, guest: str) -> None:
     assert _said(world.one, "prepare") == [
         f"address6 {_VM} is here",
         f"/run/vmmnet/ports/guest has {_MAC}",
+        f"{_LOG} is QEMU's",
     ]
+
+
+def _asks(host: Host, *names: str) -> list[bool]:
+    """Whether the guest finds names below vm.example; each is asked for anew."""
+    with contextlib.closing(domain.connect(host.path(_AGENT))) as channel:
+        words = [f"getent ahostsv4 {each}.vm.example >/dev/null; echo $?" for each in names]
+        said = domain.run(channel, "; ".join(words)).stdout
+    return [each == "0" for each in said.split()]
+
+
+def _lines(host: Host, *files: str) -> list[dict[str, Any]]:
+    text = "".join(host.path(each).read_text() for each in files or (_LOG,))
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def _has_no_gaps(lines: list[dict[str, Any]]) -> bool:
+    return [each["seq"] for each in lines] == list(range(1, len(lines) + 1))
+
+
+def test_names_are_validated(world: World, guest: str) -> None:
+    """Without its validator the VM is told nothing, and goes on as soon as that is back."""
+    one, validator = world.one, world.validators["one"]
+    assert _asks(one, "six", "six.forged") == [True, False]
+    validator.kill()
+    assert _asks(one, "six.plain") == [False]
+    _serves(world)
+    validator.start()
+    wait.until(lambda: _asks(one, "six.plain") == [True], "the validator is asked again")
+    verdicts = [line["security"] for line in _lines(one) if "security" in line]
+    assert {"secure", "bogus", "insecure"} <= set(verdicts)
+
+
+def test_log_is_rotated_while_it_is_written(world: World, guest: str) -> None:
+    one = world.one
+    rotate = ["env", f"PYTHONPATH={paths.ROOT / 'control'}", "/usr/bin/python3", "-m", "vmmnet"]
+    rotate += ["libvirt", "rotate", guest, "--keep", "3"]
+    with contextlib.closing(domain.connect(one.path(_AGENT))) as channel:
+        ask = "i=0; while [ ! -e /stop ]; do i=$((i + 1)); getent ahostsv4 x$i.vm.example; done"
+        job = channel.start(["sh", "-c", f"{ask}; echo $i"])
+        job.close_input()
+        for number in range(3):
+            # Each former file has lines of this guest.
+            wait.until(lambda: len(_lines(one)) > 10, f"lines before rotation {number}")
+            one.run(*rotate)
+        domain.run(channel, "touch /stop")
+        asked = int(job.wait(wait.PATIENCE).stdout)
+    lines = _lines(one, *_LOGS)
+    assert _has_no_gaps(lines)
+    names = {line["name"] for line in lines if line["event"] == "name"}
+    assert {f"x{number}.vm.example" for number in range(1, asked + 1)} <= names
+    for each in _LOGS:
+        assert one.run("stat", "-c", "%U %a", each).stdout == f"{GUESTS} 600\n"
 
 
 def test_daemon_is_restarted(world: World, guest: str) -> None:
@@ -198,6 +278,10 @@ def test_moves_and_has_what_is_the_other_hosts(world: World, guest: str) -> None
     (port,) = two.monitor("guest", "query-hostvlan")
     assert port["table"] == _TABLE_OF_TWO and port["lnids"] == [7], port
     _only_friend_reaches_it(world)
+    assert _asks(two, "six.nsec3", "six.expired") == [True, False]
+    there = _lines(two)
+    assert _has_no_gaps(_lines(one, *_LOGS) + there)
+    assert any(line["event"] == "name" for line in there)
 
     assert _said(one, "release") == ["/run/vmmnet/ports/guest is removed"]
     assert not _has_claims(one)
@@ -230,6 +314,9 @@ def test_moves_back_from_daemon_to_daemon(world: World, guest: str) -> None:
     ]
     assert _ports(one) == [_MAC]
     _only_friend_reaches_it(world)
+    assert _asks(one, "six.nsec3", "six.early") == [True, False]
+    lines = [*_lines(one, *_LOGS), *_lines(two)]
+    assert _has_no_gaps(sorted(lines, key=lambda line: line["seq"]))
     one.virsh("destroy", "guest")
     assert not _has_claims(one)
 

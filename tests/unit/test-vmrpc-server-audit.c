@@ -549,6 +549,35 @@ static void test_wait_given_up(void)
     free_world(&w);
 }
 
+/* So is what is shut down. */
+static void test_wait_shut(void)
+{
+    World w = new_world(OWN, VMRPC_AUDIT_WAIT);
+    uint16_t port;
+    int listener = peer_socket(SOCK_STREAM, &port);
+
+    expect(&w, "\"policy\"*");
+    be_stuck(&w, true);
+    for (int how = 0; how < 3; how++) {
+        fx_ok(fx_socket(w.fx, how, 1, SOCK_STREAM));
+        fx_fails(fx_addr_op(w.fx, VMRPC_CONNECT, how, w.fx->peer4, port),
+                 EINPROGRESS);
+        fx_shut_connecting(w.fx, how, how);
+    }
+    /* This one waits again. */
+    fx_fails(fx_addr_op(w.fx, VMRPC_CONNECT, 2, w.fx->peer4, port),
+             EINPROGRESS);
+    be_stuck(&w, false);
+    fx_wait(w.fx, 2, VMRPC_OUT);
+    expect(&w, "\"open\",*\"socket\":2}");
+    expect_none(&w);
+    close(accept(listener, NULL, NULL));
+    fx_pump(w.fx);
+    g_assert_false(is_readable(listener));
+    close(listener);
+    free_world(&w);
+}
+
 /* A datagram to a new peer waits as for room in the buffer; others go on. */
 static void test_wait_datagram(void)
 {
@@ -735,6 +764,7 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc-server/audit/wait-connect", test_wait_connect);
     g_test_add_func("/vmrpc-server/audit/wait-refused", test_wait_refused);
     g_test_add_func("/vmrpc-server/audit/wait-given-up", test_wait_given_up);
+    g_test_add_func("/vmrpc-server/audit/wait-shut", test_wait_shut);
     g_test_add_func("/vmrpc-server/audit/wait-datagram", test_wait_datagram);
     g_test_add_func("/vmrpc-server/audit/wait-accept", test_wait_accept);
     g_test_add_func("/vmrpc-server/audit/wait-name", test_wait_name);

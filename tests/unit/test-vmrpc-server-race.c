@@ -355,6 +355,62 @@ static void test_given_up(void)
     world_free(w);
 }
 
+/* shutdown() ends it, whichever attempt is under way. */
+static void test_shut(void)
+{
+    static const struct {
+        int first;
+        bool races, bound, second;
+    } cases[] = {
+        { DEAD },                   /* one address, as any connect() */
+        { DEAD, true },
+        { DEAD, true, false, true },
+        { CLOSED, true, false, true },
+        { DEAD, true, true },
+        { CLOSED, true, true },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases) * 3; i++) {
+        unsigned n = i / 3, before;
+        World *w = world_new(cases[n].first, false, "allow host\n");
+        Fx *fx = w->fx;
+        int filler;
+        FxReply r;
+
+        close(w->other);
+        w->other = server_at(OTHER6, &w->port, 0);
+        filler = fill(OTHER6, w->port);
+        fx->srv->config.happy_eyeballs = cases[n].races;
+        fx_ok(fx_socket(fx, 0, 1, SOCK_STREAM));
+        if (cases[n].bound) {
+            fx_ok(fx_addr_op(fx, VMRPC_BIND, 0, fx->guest4, 40003));
+        }
+        before = fx_open_fds();
+        r = fx_addr_op(fx, VMRPC_CONNECT, 0, fx->peer4, w->port);
+        fx_fails(r, EINPROGRESS);
+        while (cases[n].second && fx->srv->attempt_num == 0) {
+            fx_wait_any(fx);
+        }
+        fx_shut_connecting(fx, 0, i % 3);
+        g_assert_cmpuint(fx->srv->attempt_num, ==, 0);
+        g_assert_cmpuint(fx_open_fds(), ==, before);
+        if (cases[n].bound) {
+            r = fx_op(fx, VMRPC_GETSOCKNAME, 0, 0, 0);
+            g_assert_cmpuint(ntohs(r.addr.sin_port), ==, 40003);
+        }
+        /* Another connect() begins anew. */
+        close(filler);
+        close(accept(w->other, NULL, NULL));
+        fx->srv->config.happy_eyeballs = true;
+        fx_fails(fx_addr_op(fx, VMRPC_CONNECT, 0, fx->peer4, w->port),
+                 EINPROGRESS);
+        fx_wait(fx, 0, VMRPC_OUT);
+        close(accept(w->other, NULL, NULL));
+        fx_ok(fx_op(fx, VMRPC_CLOSE, 0, 0, 0));
+        world_free(w);
+    }
+}
+
 static struct {
     unsigned num;
     char text[160];             /* destination, name, reason */
@@ -643,6 +699,7 @@ int main(int argc, char **argv)
                     test_allowed_no_more);
     g_test_add_func("/vmrpc/server/race/ended", test_ended);
     g_test_add_func("/vmrpc/server/race/given-up", test_given_up);
+    g_test_add_func("/vmrpc/server/race/shut", test_shut);
     g_test_add_func("/vmrpc/server/race/limits", test_limits);
     g_test_add_func("/vmrpc/server/race/policy", test_policy);
     g_test_add_func("/vmrpc/server/race/buffers", test_buffers);

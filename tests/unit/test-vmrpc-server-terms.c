@@ -234,7 +234,6 @@ static void test_guest_cannot_speak_to_proxy(void)
 
     fx_fails(fx_send(w.fx, 0, "CONNECT evil.test:443", 21), EAGAIN);
     fx_fails(fx_recv(w.fx, 0, data, sizeof(data), 0), EAGAIN);
-    fx_fails(fx_op(w.fx, VMRPC_SHUTDOWN, 0, SHUT_WR, 0), ENOTCONN);
     fx_fails(fx_addr_op(w.fx, VMRPC_CONNECT, 0, fx_map(w.fx, BEYOND), 443),
              EALREADY);
     g_assert_cmpuint(w.fx->sock[0].ready, ==, 0);
@@ -247,6 +246,32 @@ static void test_guest_cannot_speak_to_proxy(void)
              EISCONN);
     assert_open(&w, 0, fd);
     close(fd);
+    world_free(&w);
+}
+
+/* shutdown() ends it: nothing but a new connect() begins another. */
+static void test_shut(void)
+{
+    World w = world_new("http");
+    char octet;
+    int fd;
+
+    for (int how = 0; how < 3; how++) {
+        fd = connect_via(&w, how, 443);
+        READS(&w, fd, ASKS);
+        fx_shut_connecting(w.fx, how, how);
+        g_assert_cmpint(recv(fd, &octet, 1, 0), <=, 0);
+        close(fd);
+        fx_fails(fx_addr_op(w.fx, VMRPC_CONNECT, how, fx_map(w.fx, BEYOND),
+                            443), EINPROGRESS);
+        fd = accept(w.listener, NULL, NULL);
+        READS(&w, fd, ASKS);
+        SAYS(fd, "HTTP/1.1 200 OK\r\n\r\n");
+        fx_wait(w.fx, how, VMRPC_OUT);
+        assert_open(&w, how, fd);
+        close(fd);
+    }
+    g_assert_cmpuint(fx_counters(w.fx)->proxied_failed, ==, 0);
     world_free(&w);
 }
 
@@ -764,6 +789,7 @@ int main(int argc, char **argv)
                     test_says_what_the_proxy_heard);
     g_test_add_func("/vmrpc/terms/via/guest-cannot-speak-to-proxy",
                     test_guest_cannot_speak_to_proxy);
+    g_test_add_func("/vmrpc/terms/via/shut", test_shut);
     g_test_add_func("/vmrpc/terms/via/peek-offset", test_peek_offset);
     g_test_add_func("/vmrpc/terms/via/refused", test_refused);
     g_test_add_func("/vmrpc/terms/via/gone", test_gone);

@@ -60,13 +60,11 @@ static VMRPC_LOCKED void drop(VmrpcServer *srv, VmrpcSock *s)
     vmrpc_sock_set_backing(srv, s, &vmrpc_host_backing);
 }
 
-void vmrpc_proxied_end(VmrpcServer *srv, VmrpcSock *s)
+/* Without a handshake the host socket must not stay connected. */
+static VMRPC_LOCKED void give_up(VmrpcServer *srv, VmrpcSock *s)
 {
-    if (s->proxied) {
-        /* Without a handshake the host socket must not stay connected. */
-        drop(srv, s);
-        vmrpc_host_abort(srv, s, 0);
-    }
+    drop(srv, s);
+    vmrpc_host_abort(srv, s, 0);
 }
 
 /* --- progress ----------------------------------------------------------- */
@@ -152,38 +150,13 @@ static VMRPC_LOCKED void process(VmrpcServer *srv, VmrpcSock *s,
     vmrpc_sock_notify(srv, s);
 }
 
-static VMRPC_LOCKED int admit(VmrpcServer *srv, VmrpcSock *s, unsigned op)
-{
-    switch (op) {
-    case VMRPC_BIND:
-    case VMRPC_LISTEN:
-        return -EINVAL;
-    case VMRPC_CONNECT:
-        progress(srv, s);
-        return s->proxied ? -EALREADY : 0;
-    case VMRPC_SENDMSG:
-    case VMRPC_RECVMSG:
-        progress(srv, s);
-        return s->proxied ? -EAGAIN : 0;
-    case VMRPC_SHUTDOWN:
-        return -ENOTCONN;
-    default:
-        return 0;
-    }
-}
-
-static uint32_t ready(const VmrpcSock *s)
-{
-    return 0;
-}
-
 static const VmrpcBackingOps proxied_backing = {
     .kind = VMRPC_BACKING_HOST,
-    .admit = admit,
+    .admit = vmrpc_sock_admit_connecting,
     .refresh = progress,
-    .ready = ready,
+    .ready = vmrpc_sock_ready_connecting,
     .process = process,
-    .detach = drop,
+    .detach = give_up,
 };
 
 int vmrpc_proxied_timeout_ms(VmrpcServer *srv)

@@ -18,9 +18,6 @@ VMRPC_LOCKED int vmrpc_proxied_connect(VmrpcServer *srv, VmrpcSock *s,
                                        const struct sockaddr_storage *host,
                                        const VmrpcPass *pass);
 
-/* Gives up the handshake of @s, if there is one. */
-VMRPC_LOCKED void vmrpc_proxied_end(VmrpcServer *srv, VmrpcSock *s);
-
 /* Proxies that have not answered in time (VmrpcTimerOps). */
 VMRPC_LOCKED int vmrpc_proxied_timeout_ms(VmrpcServer *srv);
 VMRPC_LOCKED void vmrpc_proxied_process_timer(VmrpcServer *srv);

@@ -281,13 +281,6 @@ static VMRPC_LOCKED void drop(VmrpcServer *srv, VmrpcSock *s)
     g_free(race);
 }
 
-void vmrpc_race_end(VmrpcServer *srv, VmrpcSock *s)
-{
-    if (s->race) {
-        drop(srv, s);
-    }
-}
-
 static void trace_winner(VmrpcServer *srv, const VmrpcSock *s,
                          const VmrpcCandidate *winner)
 {
@@ -434,35 +427,11 @@ static VMRPC_LOCKED void process(VmrpcServer *srv, VmrpcSock *s,
     vmrpc_sock_notify(srv, s);
 }
 
-/* While it connects: its host socket may be that of an attempt that failed. */
-static VMRPC_LOCKED int admit(VmrpcServer *srv, VmrpcSock *s, unsigned op)
-{
-    switch (op) {
-    case VMRPC_BIND:
-    case VMRPC_LISTEN:
-        return -EINVAL;
-    case VMRPC_CONNECT:
-        progress(srv, s);
-        return s->race ? -EALREADY : 0;
-    case VMRPC_SENDMSG:
-    case VMRPC_RECVMSG:
-        progress(srv, s);
-        return s->race ? -EAGAIN : 0;
-    default:
-        return 0;
-    }
-}
-
-static uint32_t ready(const VmrpcSock *s)
-{
-    return 0;
-}
-
 static const VmrpcBackingOps race_backing = {
     .kind = VMRPC_BACKING_HOST,
-    .admit = admit,
+    .admit = vmrpc_sock_admit_connecting,
     .refresh = progress,
-    .ready = ready,
+    .ready = vmrpc_sock_ready_connecting,
     .process = process,
     .detach = drop,
 };

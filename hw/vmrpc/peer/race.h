@@ -14,9 +14,6 @@
 VMRPC_LOCKED int vmrpc_race_start(VmrpcServer *srv, VmrpcSock *s,
                                   const struct sockaddr_storage *host, int ret);
 
-/* Ends the race of @s, if there is one, without a connection. */
-VMRPC_LOCKED void vmrpc_race_end(VmrpcServer *srv, VmrpcSock *s);
-
 /* Something happened to an attempt of this socket, which may be gone. */
 VMRPC_LOCKED void vmrpc_race_process_fd(VmrpcServer *srv, uint32_t handle);
 

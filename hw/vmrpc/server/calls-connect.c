@@ -210,11 +210,7 @@ static VMRPC_LOCKED int disconnect(VmrpcServer *srv, VmrpcSock *s)
     if (vmrpc_sock_is_lost(s)) {
         return -ECONNRESET;
     }
-    vmrpc_race_end(srv, s);
-    vmrpc_proxied_end(srv, s);
-    if (s->parked == VMRPC_PARKED_CONNECT) {
-        s->ops->detach(srv, s);
-    }
+    vmrpc_sock_stop_connecting(srv, s);
     vmrpc_evidence_close(srv, s);
     s->peer_opened = false;
     /* Its memberships stay, and their datagrams come to the same port. */
@@ -411,28 +407,6 @@ static VMRPC_LOCKED int connect_by(VmrpcServer *srv, VmrpcSock *s,
 
 /* --- a connection that waits for the audit log ---------------------------- */
 
-/* As long as it waits, it is connecting. */
-static int admit_parked(VmrpcServer *srv, VmrpcSock *s, unsigned op)
-{
-    switch (op) {
-    case VMRPC_BIND:
-    case VMRPC_LISTEN:
-        return -EINVAL;
-    case VMRPC_CONNECT:
-        return -EALREADY;
-    case VMRPC_SENDMSG:
-    case VMRPC_RECVMSG:
-        return -EAGAIN;
-    default:
-        return 0;
-    }
-}
-
-static uint32_t ready_parked(const VmrpcSock *s)
-{
-    return 0;
-}
-
 /* In the IOThread: connects what waited, and reports how that went. */
 static VMRPC_LOCKED void process_parked(VmrpcServer *srv, VmrpcSock *s,
                                         uint32_t events)
@@ -476,8 +450,8 @@ static VMRPC_LOCKED void detach_parked(VmrpcServer *srv, VmrpcSock *s)
 
 static const VmrpcBackingOps parked_backing = {
     .kind = VMRPC_BACKING_HOST,
-    .admit = admit_parked,
-    .ready = ready_parked,
+    .admit = vmrpc_sock_admit_connecting,
+    .ready = vmrpc_sock_ready_connecting,
     .process = process_parked,
     .detach = detach_parked,
 };

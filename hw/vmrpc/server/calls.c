@@ -25,7 +25,6 @@
 #include "hw/vmrpc/peer/first-bytes.h"
 #include "hw/vmrpc/peer/first-datagrams.h"
 #include "hw/vmrpc/peer/parked.h"
-#include "hw/vmrpc/peer/race.h"
 #include "hw/vmrpc/reach/inet6.h"
 #include "hw/vmrpc/server/calls-connect.h"
 #include "hw/vmrpc/server/calls-data.h"
@@ -183,7 +182,12 @@ static VMRPC_LOCKED int shutdown_host(VmrpcServer *srv, VmrpcSock *s, int how)
         }
         return 0;
     }
-    vmrpc_race_end(srv, s);
+    if (vmrpc_sock_is_connecting(s)) {
+        /* As Linux, whatever @how is */
+        vmrpc_sock_stop_connecting(srv, s);
+        vmrpc_host_abort(srv, s, ECONNRESET);
+        return 0;
+    }
     if (ends_listening) {
         vmrpc_local_address(srv, s, &before);
     }
@@ -231,7 +235,8 @@ static int call_getsockname(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     return vmrpc_local_address(srv, s, &call->result);
 }
 
-static int call_getpeername(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
+static VMRPC_LOCKED int call_getpeername(VmrpcServer *srv, VmrpcSock *s,
+                                         VmrpcCall *call)
 {
     struct sockaddr_storage ss;
     socklen_t len = sizeof(ss);
@@ -239,6 +244,10 @@ static int call_getpeername(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
 
     if (!vmrpc_sock_is_connected(s)) {
         return -ENOTCONN;
+    }
+    ret = vmrpc_sock_admit(srv, s, VMRPC_GETPEERNAME);
+    if (ret < 0) {
+        return ret;
     }
     /* The host knows whether a stream is still connected. */
     if (vmrpc_sock_host_has_peer(s) &&
@@ -306,8 +315,8 @@ static int call_getsockopt(VmrpcServer *srv, VmrpcSock *s, VmrpcCall *call)
     if (getsockopt(s->fd, opt.level, opt.optname, opt.bytes, &opt.len) < 0) {
         return -errno;
     }
-    if ((s->race || s->proxied || s->parked == VMRPC_PARKED_CONNECT) &&
-        opt.level == IPPROTO_TCP && opt.optname == TCP_INFO) {
+    if (vmrpc_sock_is_connecting(s) && opt.level == IPPROTO_TCP &&
+        opt.optname == TCP_INFO) {
         /*
          * The host's is of the first attempt alone, which may have failed, or
          * of the connection to the proxy.

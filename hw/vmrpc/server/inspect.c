@@ -20,6 +20,7 @@
 #include "hw/vmrpc/server/resolver.h"
 #include "hw/vmrpc/sock/hostsock.h"
 #include "hw/vmrpc/sock/resolver-queue.h"
+#include "hw/vmrpc/sock/table.h"
 
 void vmrpc_inspect_server(VmrpcServer *srv, VmrpcServerView *view)
 {
@@ -122,7 +123,8 @@ static void view_stream(const VmrpcSock *s, VmrpcSockView *view)
     if (getsockopt(s->fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0) {
         return;
     }
-    view->state = s->race || s->proxied ? TCP_SYN_SENT : info.tcpi_state;
+    view->state = vmrpc_sock_is_connecting(s) ? TCP_SYN_SENT
+                                              : info.tcpi_state;
     if (info.tcpi_state == TCP_LISTEN) {
         /* As ss(8) has it. */
         view->recv_queue = info.tcpi_unacked;

@@ -15,8 +15,6 @@
 #include "hw/vmrpc/peer/evidence.h"
 #include "hw/vmrpc/peer/first-bytes.h"
 #include "hw/vmrpc/peer/first-datagrams.h"
-#include "hw/vmrpc/peer/proxied.h"
-#include "hw/vmrpc/peer/race.h"
 #include "hw/vmrpc/policy/policy-hits.h"
 #include "hw/vmrpc/policy/policy-parse.h"
 #include "hw/vmrpc/reach/judge.h"
@@ -323,8 +321,7 @@ void vmrpc_policy_judge_again(VmrpcServer *srv, VmrpcSock *s)
         vmrpc_terms_unref(terms);
     }
     srv->counters.connections_ended++;
-    vmrpc_race_end(srv, s);
-    vmrpc_proxied_end(srv, s);
+    vmrpc_sock_stop_connecting(srv, s);
     vmrpc_host_abort(srv, s, s->type == SOCK_DGRAM ? ECONNRESET : 0);
     vmrpc_sock_take_terms(s, NULL);     /* it goes by no proxy any more */
     vmrpc_sock_notify(srv, s);

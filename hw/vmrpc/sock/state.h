@@ -55,9 +55,9 @@ typedef struct VmrpcBackingOps {
     /*
      * Returns 0 if this backing lets the call @op go on, or else the negative
      * errno that it gives.  NULL: it lets every call.  BIND, LISTEN, CONNECT,
-     * ACCEPT, SENDMSG, RECVMSG and SHUTDOWN ask before they change anything.
-     * Three do not ask: LISTEN while the socket arrives, CONNECT to AF_UNSPEC,
-     * RECVMSG of a lost socket.
+     * ACCEPT, SENDMSG, RECVMSG and SHUTDOWN ask before they change anything;
+     * GETPEERNAME asks, if there is a peer.  Three do not ask: LISTEN while the
+     * socket arrives, CONNECT to AF_UNSPEC, RECVMSG of a lost socket.
      */
     int (*admit)(VmrpcServer *srv, VmrpcSock *s, unsigned op);
     /*

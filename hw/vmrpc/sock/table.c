@@ -182,6 +182,42 @@ int vmrpc_sock_admit(VmrpcServer *srv, VmrpcSock *s, unsigned op)
     return s->ops->admit ? s->ops->admit(srv, s, op) : 0;
 }
 
+int vmrpc_sock_admit_connecting(VmrpcServer *srv, VmrpcSock *s, unsigned op)
+{
+    if (s->ops->refresh) {
+        s->ops->refresh(srv, s);        /* it may be over */
+    }
+    if (!vmrpc_sock_is_connecting(s)) {
+        return 0;
+    }
+    switch (op) {
+    case VMRPC_BIND:
+    case VMRPC_LISTEN:
+        return -EINVAL;
+    case VMRPC_CONNECT:
+        return -EALREADY;
+    case VMRPC_SENDMSG:
+    case VMRPC_RECVMSG:
+        return -EAGAIN;
+    case VMRPC_GETPEERNAME:
+        return -ENOTCONN;
+    default:
+        return 0;               /* SHUTDOWN stops it */
+    }
+}
+
+uint32_t vmrpc_sock_ready_connecting(const VmrpcSock *s)
+{
+    return 0;
+}
+
+void vmrpc_sock_stop_connecting(VmrpcServer *srv, VmrpcSock *s)
+{
+    if (vmrpc_sock_is_connecting(s)) {
+        s->ops->detach(srv, s);
+    }
+}
+
 void vmrpc_sock_enter(VmrpcServer *srv, VmrpcSock *s)
 {
     s->users++;

@@ -56,6 +56,27 @@ void vmrpc_sock_unbind(const VmrpcServer *srv, VmrpcSock *s);
 VMRPC_LOCKED int vmrpc_sock_admit(VmrpcServer *srv, VmrpcSock *s, unsigned op);
 
 /*
+ * VmrpcBackingOps.admit() and .ready() of a stream that connects in a way which
+ * its host socket does not show: a race, a proxy's handshake, a wait for the
+ * audit log.  It admits what Linux does in SYN_SENT.
+ */
+VMRPC_LOCKED int vmrpc_sock_admit_connecting(VmrpcServer *srv, VmrpcSock *s,
+                                             unsigned op);
+uint32_t vmrpc_sock_ready_connecting(const VmrpcSock *s);
+
+/* Is @s such a stream? */
+static inline bool vmrpc_sock_is_connecting(const VmrpcSock *s)
+{
+    return s->ops->admit == vmrpc_sock_admit_connecting;
+}
+
+/*
+ * If so, it ends without a connection.  Its host socket may still be connecting
+ * to the address that the guest named.
+ */
+VMRPC_LOCKED void vmrpc_sock_stop_connecting(VmrpcServer *srv, VmrpcSock *s);
+
+/*
  * Releases the lock, so that s->fd can be used without it, and takes it again.
  * The caller holds a reference.  vmrpc_sock_leave() returns false if the guest
  * has closed @s meanwhile; s->removed says so, too.

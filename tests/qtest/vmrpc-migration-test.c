@@ -340,6 +340,40 @@ static void test_migration_names(void)
     replace_file(policy_file, "allow host\n");
 }
 
+/* Sends @len octets from socket 1 to port 9 of @addr; returns the error. */
+static int send_some(Vm *vm, struct in_addr addr, size_t len)
+{
+    const struct sockaddr_in peer = {
+        .sin_family = AF_INET, .sin_port = htons(9), .sin_addr = addr,
+    };
+
+    return vmrpc_call(vm->d, &(VmrpcArgs) {
+        .op = VMRPC_SENDMSG, .sock = 1, .addr = &peer, .out = "0123456789",
+        .out_len = len,
+    }).error;
+}
+
+/* What the guest has spent of its budgets is spent at the destination, too. */
+static void test_migration_budgets(void)
+{
+    struct in_addr addr;
+    QTestState *to;
+    Vm vm;
+
+    replace_file(policy_file, "allow host sent 10/h\n");
+    vm = vm_start("", 0);
+    to = boot_destination("", "");
+    addr = guest_resolve(vm.d, PEER6);
+    guest_socket(vm.d, 1, SOCK_DGRAM);
+    g_assert_cmpint(send_some(&vm, addr, 4), ==, 0);
+    vm_migrate(&vm, to);
+    g_assert_cmpint(send_some(&vm, addr, 7), ==, EACCES);
+    g_assert_cmpint(send_some(&vm, addr, 6), ==, 0);
+    g_assert_cmpint(send_some(&vm, addr, 1), ==, EACCES);
+    vm_quit(&vm);
+    replace_file(policy_file, "allow host\n");
+}
+
 /* Ports, peers and options of datagram sockets; the map of addresses. */
 static void test_migration_datagram(void)
 {
@@ -875,6 +909,7 @@ static void add_tests(void)
                    test_migration_late_address);
     qtest_add_func("/vmrpc/migration/names", test_migration_names);
     qtest_add_func("/vmrpc/migration/audit", test_migration_audit);
+    qtest_add_func("/vmrpc/migration/budgets", test_migration_budgets);
     for (unsigned i = 0; i < ARRAY_SIZE(mismatches); i++) {
         g_autofree char *path = g_strdup_printf("/vmrpc/migration/refused/%s",
                                                 mismatches[i].name);

@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "hw/vmrpc/policy/policy-hits.h"
+#include "hw/vmrpc/policy/policy-rules.h"
 #include "hw/vmrpc/sock/budget.h"
 #include "hw/vmrpc/sock/state.h"
 #include "hw/vmrpc/sock/timer.h"
@@ -498,6 +500,168 @@ static void test_names(void)
     fx_free(fx);
 }
 
+/* --- budgets across a migration ------------------------------------------- */
+
+#define BUDGETS "allow host sent 10/h\n" \
+                "allow *.test udp names 3/h sent 5/h\n"
+
+static VmrpcTerms *terms_of(Fx *fx, unsigned statement)
+{
+    return g_array_index(fx->srv->reach.policy->hits, VmrpcPolicyHits,
+                         statement).terms;
+}
+
+/* A server with BUDGETS, of which 4 octets and 2 names are spent */
+static Fx *fx_with_spent(void)
+{
+    Fx *fx = fx_new(&(FxOptions) { .policy = BUDGETS });
+    uint16_t port;
+    int peer = peer_socket(SOCK_DGRAM, &port);
+
+    fx_ok(fx_socket(fx, 0, 1, SOCK_DGRAM));
+    g_assert_null(vmrpc_server_save_budgets(fx->srv));
+    fx_ok(fx_sendto(fx, 0, fx->peer4, port, "0123", 4));
+    vmrpc_lock(fx->srv);
+    for (const char *name = "ab"; *name; name++) {
+        char text[] = { *name, '.', 't', 'e', 's', 't', 0 };
+
+        g_assert_cmpint(vmrpc_budget_name(fx->srv, terms_of(fx, 1), text, 2),
+                        ==, 0);
+    }
+    vmrpc_unlock(fx->srv);
+    close(peer);
+    return fx;
+}
+
+static GBytes *saved_of(Fx *fx)
+{
+    GBytes *saved = vmrpc_server_save_budgets(fx->srv);
+
+    g_assert_nonnull(saved);
+    return saved;
+}
+
+/* A guest that moves does not have its budgets again, nor its names less. */
+static void test_migrated(void)
+{
+    Fx *from = fx_with_spent(), *to = fx_new(&(FxOptions) {
+        .policy = "allow *.other names 1/h\n" BUDGETS });
+    g_autoptr(GBytes) saved = saved_of(from);
+    int64_t began = terms_of(from, 0)->sent->began_us;
+    uint16_t port;
+    int peer = peer_socket(SOCK_DGRAM, &port);
+
+    g_assert_true(vmrpc_server_restore_budgets(to->srv, saved));
+    g_assert_cmpint(ABS(terms_of(to, 1)->sent->began_us - began), <, 60000000);
+    fx_ok(fx_socket(to, 0, 1, SOCK_DGRAM));
+    fx_fails(fx_sendto(to, 0, to->peer4, port, "0123456", 7), EACCES);
+    fx_ok(fx_sendto(to, 0, to->peer4, port, "012345", 6));
+    vmrpc_lock(to->srv);
+    g_assert_cmpint(vmrpc_budget_name(to->srv, terms_of(to, 2), "b.test", 3),
+                    ==, 0);
+    g_assert_cmpint(vmrpc_budget_name(to->srv, terms_of(to, 2), "c.test", 3),
+                    ==, 0);
+    g_assert_cmpint(vmrpc_budget_name(to->srv, terms_of(to, 2), "d.test", 3),
+                    ==, -EACCES);
+    vmrpc_unlock(to->srv);
+    /* Of that rule nothing was sent. */
+    g_assert_cmpuint(terms_of(to, 2)->sent->spent, ==, 0);
+    close(peer);
+    fx_free(from);
+    fx_free(to);
+}
+
+/* Rules with other words, and hours that are over, have all of theirs. */
+static void test_migrated_anew(void)
+{
+    Fx *from = fx_with_spent(), *to = fx_new(&(FxOptions) {
+        .policy = "allow host sent 11/h\nallow *.test udp names 3/h\n" });
+    Fx *free = fx_new(&(FxOptions) { });
+    g_autoptr(GBytes) saved = saved_of(from);
+
+    g_assert_true(vmrpc_server_restore_budgets(to->srv, saved));
+    g_assert_cmpuint(terms_of(to, 0)->sent->spent, ==, 0);
+    g_assert_cmpuint(terms_of(to, 1)->names->spent, ==, 0);
+    g_assert_true(vmrpc_server_restore_budgets(free->srv, saved));
+    terms_of(from, 0)->sent->began_us -= VMRPC_HOUR_US;
+    terms_of(from, 1)->names->began_us -= VMRPC_HOUR_US;
+    g_assert_null(vmrpc_server_save_budgets(from->srv));
+    fx_free(from);
+    fx_free(to);
+    fx_free(free);
+}
+
+/* So many names that they stay behind are counted again. */
+static void test_migrated_names_left(void)
+{
+    enum { RULES = 3, NAMES = 9000 };
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_autoptr(GBytes) saved = NULL;
+    Fx *from, *to;
+
+    for (unsigned i = 0; i < RULES; i++) {
+        g_string_append_printf(text, "allow *.r%u.test names 10000/h\n", i);
+    }
+    from = fx_new(&(FxOptions) { .policy = text->str });
+    to = fx_new(&(FxOptions) { .policy = text->str });
+    for (unsigned i = 0; i < RULES * NAMES; i++) {
+        g_autofree char *name = g_strdup_printf("n%u.test", i);
+
+        g_assert_true(vmrpc_hourly_take_name(terms_of(from, i % RULES)->names,
+                                             name, g_get_monotonic_time()));
+    }
+    saved = saved_of(from);
+    g_assert_true(vmrpc_server_restore_budgets(to->srv, saved));
+    for (unsigned i = 0; i < RULES; i++) {
+        const VmrpcHourly *names = terms_of(to, i)->names;
+
+        g_assert_cmpuint(names->spent, ==, NAMES);
+        g_assert_cmpuint(names->names ? g_hash_table_size(names->names) : 0, ==,
+                         (i + 1) * NAMES <= VMRPC_SAVED_BUDGET_NAMES_MAX
+                         ? NAMES : 0);
+    }
+    fx_free(from);
+    fx_free(to);
+}
+
+/* Whatever comes: no budget is exceeded, and no octet is read beside. */
+static void test_migrated_nonsense(void)
+{
+    Fx *from = fx_with_spent(), *to = fx_new(&(FxOptions) {
+        .policy = BUDGETS });
+    g_autoptr(GBytes) saved = saved_of(from);
+    gsize len;
+    const uint8_t *octets = g_bytes_get_data(saved, &len);
+
+    for (gsize at = 0; at < len; at++) {
+        for (unsigned bit = 0; bit < 8; bit++) {
+            g_autofree uint8_t *copy = g_memdup2(octets, len);
+            g_autoptr(GBytes) bad = NULL, cut = NULL;
+
+            copy[at] ^= 1u << bit;
+            bad = g_bytes_new(copy, len);
+            cut = g_bytes_new(copy, at);
+            vmrpc_server_restore_budgets(to->srv, bad);
+            vmrpc_server_restore_budgets(to->srv, cut);
+            for (unsigned i = 0; i < 2; i++) {
+                const VmrpcTerms *terms = terms_of(to, i);
+
+                g_assert_cmpuint(terms->sent->spent, <=, terms->sent->most);
+                g_assert_true(!terms->names || terms->names->spent <= 3);
+            }
+        }
+    }
+    /* More than there is, of a budget with the same words */
+    terms_of(from, 0)->sent->spent = 11;
+    {
+        g_autoptr(GBytes) more = saved_of(from);
+
+        g_assert_false(vmrpc_server_restore_budgets(to->srv, more));
+    }
+    fx_free(from);
+    fx_free(to);
+}
+
 /* --- limits of octets --------------------------------------------------- */
 
 /* The guest waits without an error, and hears when it may go on. */
@@ -801,6 +965,11 @@ int main(int argc, char **argv)
     g_test_add_func("/vmrpc/terms/sent/given-back", test_sent_is_given_back);
     g_test_add_func("/vmrpc/terms/sent/stays", test_terms_stay_with_stream);
     g_test_add_func("/vmrpc/terms/names", test_names);
+    g_test_add_func("/vmrpc/terms/migrated", test_migrated);
+    g_test_add_func("/vmrpc/terms/migrated/anew", test_migrated_anew);
+    g_test_add_func("/vmrpc/terms/migrated/names-left",
+                    test_migrated_names_left);
+    g_test_add_func("/vmrpc/terms/migrated/nonsense", test_migrated_nonsense);
     g_test_add_func("/vmrpc/terms/limit/sent", test_limit_sent);
     g_test_add_func("/vmrpc/terms/limit/received", test_limit_received);
     g_test_add_func("/vmrpc/terms/limit/received-peeked",

@@ -136,6 +136,8 @@ struct VirtIOVmrpc {
     VmrpcSavedNat64 saved_nat64[VMRPC_NAT64_MAX];
     uint32_t saved_nat64_num;
     uint64_t saved_audit_seq;   /* 0: the source has no log */
+    uint8_t *saved_budgets;     /* vmrpc_server_save_budgets() */
+    uint32_t saved_budgets_len;
     VmrpcSavedSock *saved_sock;
     int32_t saved_sock_num;
 };

@@ -11,6 +11,7 @@
 
 #include "hw/vmrpc/face/virtio-vmrpc-claim.h"
 #include "hw/vmrpc/face/virtio-vmrpc-migration.h"
+#include "hw/vmrpc/policy/policy-hits.h"
 #include "qemu/error-report.h"
 #include "vmmnet/qemu-compat.h"
 
@@ -49,6 +50,20 @@ static bool has_audit(void *opaque)
     VirtIOVmrpc *s = opaque;
 
     return s->saved_audit_seq;
+}
+
+static bool has_budgets(void *opaque)
+{
+    VirtIOVmrpc *s = opaque;
+
+    return s->saved_budgets_len;
+}
+
+static bool budgets_len_is_valid(void *opaque, int version_id)
+{
+    VirtIOVmrpc *s = opaque;
+
+    return s->saved_budgets_len <= VMRPC_SAVED_BUDGETS_MAX;
 }
 
 static bool nat64_num_is_valid(void *opaque, int version_id)
@@ -165,6 +180,20 @@ static const VMStateDescription vmstate_audit = {
     },
 };
 
+static const VMStateDescription vmstate_budgets = {
+    .name = "virtio-vmrpc/budgets",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = has_budgets,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(saved_budgets_len, VirtIOVmrpc),
+        VMSTATE_VALIDATE("octets of budgets", budgets_len_is_valid),
+        VMSTATE_VBUFFER_ALLOC_UINT32(saved_budgets, VirtIOVmrpc, 1, NULL,
+                                     saved_budgets_len),
+        VMSTATE_END_OF_LIST()
+    },
+};
+
 static const VMStateDescription vmstate_option = {
     .name = "virtio-vmrpc/option",
     .version_id = 1,
@@ -206,11 +235,13 @@ void virtio_vmrpc_drop_saved(VirtIOVmrpc *s)
     g_clear_pointer(&s->saved_map, g_free);
     g_clear_pointer(&s->saved_name, g_free);
     g_clear_pointer(&s->saved_sock, g_free);
+    g_clear_pointer(&s->saved_budgets, g_free);
     s->saved_map_num = 0;
     s->saved_name_num = 0;
     s->saved_sock_num = 0;
     s->saved_nat64_num = 0;
     s->saved_audit_seq = 0;
+    s->saved_budgets_len = 0;
 }
 
 static void save_mapping(const VmrpcAddrMapEntry *entry, void *opaque)
@@ -237,6 +268,17 @@ static void save_sock(void *opaque, const VmrpcSavedSock *saved)
     s->saved_sock[s->saved_sock_num++] = *saved;
 }
 
+static void save_budgets(VirtIOVmrpc *s)
+{
+    GBytes *saved = vmrpc_server_save_budgets(s->server);
+    gsize len = 0;
+
+    if (saved) {
+        s->saved_budgets = g_bytes_unref_to_data(saved, &len);
+    }
+    s->saved_budgets_len = len;
+}
+
 static int64_t monotonic_ms(void)
 {
     return g_get_monotonic_time() / 1000;
@@ -260,6 +302,7 @@ static int virtio_vmrpc_pre_save(void *opaque)
                           vmrpc_server_save_names(s->server, NULL, NULL));
     vmrpc_server_save_names(s->server, save_name, s);
     s->saved_audit_seq = s->audit ? vmrpc_audit_next_seq(s->audit) : 0;
+    save_budgets(s);
     s->saved_nat64_num = vmrpc_server_save_nat64(s->server, s->saved_nat64);
     s->saved_sock = g_new(VmrpcSavedSock, vmrpc_server_sockets(s->server));
     vmrpc_server_save(s->server, save_sock, s);
@@ -335,6 +378,19 @@ static int restore_nat64(VirtIOVmrpc *s)
     return -EINVAL;
 }
 
+static int restore_budgets(VirtIOVmrpc *s)
+{
+    g_autoptr(GBytes) saved = g_bytes_new(s->saved_budgets,
+                                          s->saved_budgets_len);
+
+    if (s->saved_budgets_len &&
+        !vmrpc_server_restore_budgets(s->server, saved)) {
+        report(s, "the budgets of the migration stream do not make sense");
+        return -EINVAL;
+    }
+    return 0;
+}
+
 static bool same_number(VirtIOVmrpc *s, const char *name, uint32_t source,
                         uint32_t here)
 {
@@ -404,6 +460,9 @@ static int virtio_vmrpc_post_load(void *opaque, int version_id)
     if (ret == 0) {
         ret = restore_nat64(s);
     }
+    if (ret == 0) {
+        ret = restore_budgets(s);
+    }
     for (int32_t i = 0; ret == 0 && i < s->saved_sock_num; i++) {
         ret = vmrpc_server_restore(s->server, &s->saved_sock[i]);
         if (ret < 0) {
@@ -441,6 +500,7 @@ const VMStateDescription vmstate_virtio_vmrpc = {
         &vmstate_names,
         &vmstate_nat64,
         &vmstate_audit,
+        &vmstate_budgets,
         NULL
     },
 };

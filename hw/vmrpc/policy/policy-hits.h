@@ -55,6 +55,32 @@ void vmrpc_policy_inherit(VmrpcPolicy *policy, const VmrpcPolicy *old);
  */
 GArray *vmrpc_policy_copy_hits(const VmrpcPolicy *policy);
 
+/* Octets of what is saved of all budgets */
+#define VMRPC_SAVED_BUDGETS_MAX (16 << 20)
+/* Names of these; a rule with too many for that counts its names again. */
+#define VMRPC_SAVED_BUDGET_NAMES_MAX 20000
+
+/**
+ * vmrpc_policy_save_budgets: what budgets have spent of an hour that lasts
+ * @policy: may be NULL
+ * @now_us: as for vmrpc_hourly_take()
+ *
+ * Returns: at most VMRPC_SAVED_BUDGETS_MAX octets; NULL: nothing was spent.
+ */
+GBytes *vmrpc_policy_save_budgets(const VmrpcPolicy *policy, int64_t now_us);
+
+/**
+ * vmrpc_policy_restore_budgets: the same was spent, and the hours last as long
+ * @policy: statements with equal words are the same; may be NULL
+ * @saved: by another policy
+ * @now_us: of the clock here
+ *
+ * Returns: false for what no vmrpc_policy_save_budgets() can have made; a part
+ * of it may be in force then.
+ */
+bool vmrpc_policy_restore_budgets(VmrpcPolicy *policy, GBytes *saved,
+                                  int64_t now_us);
+
 /* For policy.c: an empty list of VmrpcPolicyHits */
 GArray *vmrpc_policy_hits_new(void);
 

@@ -26,7 +26,7 @@
 typedef struct VmrpcHourly {
     uint64_t most;              /* 1 or more */
     uint64_t spent;             /* of this hour */
-    int64_t began_us;           /* this hour; 0: never used */
+    int64_t began_us;           /* this hour; 0: never used; may be negative */
     GHashTable *names;          /* of this hour, if it is of names, or NULL */
 } VmrpcHourly;
 

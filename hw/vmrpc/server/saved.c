@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "hw/vmrpc/peer/arriving.h"
+#include "hw/vmrpc/policy/policy-hits.h"
 #include "hw/vmrpc/reach/translate.h"
 #include "hw/vmrpc/server/resolver.h"
 #include "hw/vmrpc/sock/groups.h"
@@ -246,6 +247,21 @@ uint32_t vmrpc_server_restore_nat64(VmrpcServer *srv,
                             source.seen_ms[i]);
     }
     return num;
+}
+
+/* --- budgets ------------------------------------------------------------ */
+
+GBytes *vmrpc_server_save_budgets(const VmrpcServer *srv)
+{
+    vmrpc_sole_user(srv);
+    return vmrpc_policy_save_budgets(srv->reach.policy, g_get_monotonic_time());
+}
+
+bool vmrpc_server_restore_budgets(VmrpcServer *srv, GBytes *saved)
+{
+    vmrpc_sole_user(srv);
+    return vmrpc_policy_restore_budgets(srv->reach.policy, saved,
+                                        g_get_monotonic_time());
 }
 
 /* --- sockets ------------------------------------------------------------ */

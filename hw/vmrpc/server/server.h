@@ -226,6 +226,12 @@ typedef struct VmrpcSavedNat64 {
     uint32_t age_s;             /* since the network last announced it */
 } VmrpcSavedNat64;
 
+/* What hourly budgets have spent; NULL: nothing.  See policy-hits.h. */
+GBytes *vmrpc_server_save_budgets(const VmrpcServer *srv);
+
+/* Puts it back.  False if vmrpc_server_save_budgets() cannot have made it. */
+bool vmrpc_server_restore_budgets(VmrpcServer *srv, GBytes *saved);
+
 /* Returns how many there are. */
 uint32_t vmrpc_server_save_nat64(const VmrpcServer *srv,
                                  VmrpcSavedNat64 saved[VMRPC_NAT64_MAX]);

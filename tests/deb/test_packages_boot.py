@@ -210,7 +210,12 @@ print(s.recv(99)[2:4].hex())
     assert [json.loads(line)["seq"] for line in lines] == [1, 2, 3]
     owner = machine.run("stat", "-c", "%U %a", _LOG, f"{_LOG}.2").stdout
     assert owner == "libvirt-qemu 600\n" * 2
-    # An upgrade or a removal of the package is told to systemd; the VM stays.
+    # The VM stays when the package goes and comes.
+    _apt(machine, "remove vmmnet-validate")
+    _apt(machine, "install /debs/vmmnet-validate*.deb")
+    machine.run("systemctl", "restart", "libvirtd")
+    active = ("systemctl", "is-active", _UNIT)
+    wait.until(lambda: not machine.run(*active, check=False).returncode, "a validator")
     _apt(machine, "remove vmmnet-validate")
     known = machine.run("systemctl", "list-units", "--all", "--no-legend", "vmmnet-validate@*")
     assert known.stdout == ""

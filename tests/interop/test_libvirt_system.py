@@ -225,6 +225,8 @@ def test_names_are_validated(world: World, guest: str) -> None:
     _serves(world)
     validator.start()
     wait.until(lambda: _asks(one, "six.plain") == [True], "the validator is asked again")
+    told = one.path("/var/log/libvirt/qemu/guest.log").read_text()
+    assert told.count(" is away: ") == told.count(" is back\n") == 1
     verdicts = [line["security"] for line in _lines(one) if "security" in line]
     assert {"secure", "bogus", "insecure"} <= set(verdicts)
 

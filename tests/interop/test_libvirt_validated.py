@@ -274,6 +274,19 @@ def test_killed(host: Managed) -> None:
     host.run("systemctl", "daemon-reload")
 
 
+def test_starts_with_the_host(host: Managed) -> None:
+    """The daemon that starts it is itself a unit that has not started yet, or just so."""
+    host.virsh("autostart", "web")
+    host.run("systemctl", "stop", "libvirtd")
+    # As after a boot.
+    host.run("rm", "-f", "/run/libvirt/qemu/autostarted")
+    host.run("systemctl", "start", "libvirtd")
+    running = ("virsh", "domstate", "web")
+    wait.until(lambda: host.run(*running, check=False).stdout.strip() == "running", "the VM")
+    assert _ask(host, _user(host, GUESTS)) == "1"
+    host.virsh("autostart", "--disable", "web")
+
+
 def test_cannot_be_started(host: Managed) -> None:
     """The VM is refused with the validator's own words; then it starts as if nothing had been."""
     host.run("mv", ANCHOR, "/root")

@@ -532,7 +532,7 @@ static void control_look(BaseControl *s)
     }
 }
 
-void base_control_tick(BaseControl *s)
+bool base_control_tick(BaseControl *s)
 {
     time_t now = control_now();
 
@@ -543,6 +543,7 @@ void base_control_tick(BaseControl *s)
         }
     }
     control_look(s);
+    return s->listener.state != BASE_LISTENER_GONE;
 }
 
 /* --- life ----------------------------------------------------------------- */

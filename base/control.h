@@ -82,8 +82,10 @@ void base_control_ready(BaseControl *s);
 /**
  * base_control_tick: hang up on clients whose time is over, and make the
  * socket's file again if it was removed; call it once a second
+ *
+ * Returns: false if it was removed and cannot be made again, which is told
  */
-void base_control_tick(BaseControl *s);
+bool base_control_tick(BaseControl *s);
 
 /* --- answers: for the functions of BaseControlVerb and BaseControlOps ----- */
 

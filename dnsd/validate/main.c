@@ -55,6 +55,13 @@ typedef struct Daemon {
 static Daemon daemon_state;
 static volatile sig_atomic_t is_over;
 
+/*
+ * Inside the filter no UNIX socket can be made: a validator that was taken over
+ * would connect it to other daemons of the host.  So a socket that somebody
+ * removed ends the process, and the unit starts another one.
+ */
+static bool is_lost;
+
 static void stop(int number)
 {
     is_over = 1;
@@ -199,21 +206,19 @@ static void look_at_door(Daemon *d)
         return;
     }
     d->looked = now;
-    if (d->control) {
-        base_control_tick(d->control);
+    is_lost = d->control && !base_control_tick(d->control);
+    if (d->listener.path &&
+        base_listener_look(&d->listener, &error) == BASE_LISTENER_CHANGED) {
+        if (d->listener.state == BASE_LISTENER_OTHERS) {
+            base_log(LOG_WARNING, "the socket is replaced: nobody finds this "
+                     "process");
+        }
+        is_lost |= d->listener.state == BASE_LISTENER_GONE;
     }
-    switch (d->listener.path ? base_listener_look(&d->listener, &error)
-                             : BASE_LISTENER_AS_BEFORE) {
-    case BASE_LISTENER_AGAIN:
-        base_log(LOG_NOTICE, "the socket was removed, and is made again");
-        dnsc_loop_watch(&d->loop, &d->door, EPOLLIN);
-        break;
-    case BASE_LISTENER_CHANGED:
-        base_log(LOG_WARNING, "the socket is removed or replaced: nobody finds "
-                 "this process");
-        break;
-    default:
-        break;
+    if (is_lost) {
+        base_log(LOG_ERR, "a socket was removed: ends, so that a new process "
+                 "makes it");
+        is_over = 1;
     }
 }
 
@@ -291,14 +296,11 @@ static void run(Daemon *d)
 
 static bool shut_in(DnsdError *error)
 {
-    unsigned calls = DNSD_CALLS_RESOLVE | DNSD_CALLS_INTERFACES |
-                     (daemon_state.listener.path || daemon_state.control
-                      ? DNSD_CALLS_CONTROL : 0);
-
     /* Validators of other VMs may have the same user: none may trace another. */
     prctl(PR_SET_DUMPABLE, 0);
     return dnsd_sandbox_user(user ? user : "", false, error) &&
-           dnsd_sandbox_calls(calls, error);
+           dnsd_sandbox_calls(DNSD_CALLS_RESOLVE | DNSD_CALLS_INTERFACES,
+                              error);
 }
 
 static int start(Daemon *d)
@@ -354,6 +356,7 @@ static int serve(char **words, size_t count)
     ret = start(d);
     if (!ret) {
         run(d);
+        ret = is_lost ? EXIT_CANNOT : EXIT_DONE;
     }
     base_control_free(d->control);
     validate_service_free(d->service);

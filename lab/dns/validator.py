@@ -48,6 +48,13 @@ class Validator:
         self.child.wait(wait.PATIENCE)
         self.child = None
 
+    def ended(self) -> int:
+        """Wait until it ends by itself; its exit status."""
+        assert self.child is not None
+        status = self.child.wait(wait.PATIENCE)
+        self.child = None
+        return status
+
     def resident(self) -> int:
         """Octets of memory that it has now."""
         assert self.child is not None

@@ -35,6 +35,18 @@ TasksMax=infinity
 [Install]
 WantedBy=multi-user.target
 """
+# As of libvirt: it ends or saves the guests when the host shuts down.
+_GUESTS_UNIT = """\
+[Unit]
+Description=libvirt-guests
+After=network.target libvirtd.service
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+EnvironmentFile=-/etc/default/libvirt-guests
+ExecStart=/usr/lib/libvirt/libvirt-guests.sh start
+ExecStop=/usr/lib/libvirt/libvirt-guests.sh stop
+"""
 
 
 def files(folder: Path) -> None:
@@ -45,6 +57,7 @@ def files(folder: Path) -> None:
     unit = folder / "etc/systemd/system/libvirtd.service"
     unit.parent.mkdir(parents=True)
     unit.write_text(_UNIT)
+    unit.with_name("libvirt-guests.service").write_text(_GUESTS_UNIT)
     for name, line in USERS.items():
         there = folder / name.lstrip("/")
         shutil.copy(name, there)

@@ -287,6 +287,20 @@ def test_starts_with_the_host(host: Managed) -> None:
     host.virsh("autostart", "--disable", "web")
 
 
+def test_stops_with_the_host(host: Managed) -> None:
+    """libvirt-guests saves the VM while its validator still serves, and waits for nothing."""
+    settings = "ON_BOOT=ignore\nON_SHUTDOWN=suspend\n"
+    host.run("sh", "-c", "cat >/etc/default/libvirt-guests", input=settings)
+    host.virsh("start", "web")
+    host.run("systemctl", "start", "libvirt-guests")
+    # As at a shutdown; only a job that waits for libvirt-guests is still to be seen by the hook.
+    host.run("systemctl", "stop", "libvirt-guests", UNIT)
+    assert host.said()[-1] == f"release web: {UNIT} stops with the host"
+    assert "Managed save:   yes" in host.virsh("dominfo", "web")
+    _has_nothing(host)
+    host.virsh("managedsave-remove", "web")
+
+
 def test_cannot_be_started(host: Managed) -> None:
     """The VM is refused with the validator's own words; then it starts as if nothing had been."""
     host.run("mv", ANCHOR, "/root")

@@ -167,15 +167,18 @@ def test_names_that_no_file_can_have(world: World, name: str) -> None:
 
 @dataclasses.dataclass
 class Units:
-    """A systemd that is played: what it was told, and what it refuses, with which status."""
+    """A systemd that is played: what it was told, what it refuses with which status, its jobs."""
 
     calls: list[str] = dataclasses.field(default_factory=list)
     refused: str = ""
     status: int = 1
     journal: str = ""
+    jobs: str = ""
 
     def __call__(self, words: Sequence[str], **_: Any) -> subprocess.CompletedProcess[str]:
         """Be subprocess.run()."""
+        if words[:2] == ("systemctl", "list-jobs"):
+            return subprocess.CompletedProcess(words, 0, self.jobs, "")
         if words[0] == "systemctl":
             self.calls.append(" ".join(words))
         failed = bool(self.refused) and self.refused in words
@@ -227,6 +230,17 @@ def test_a_validator_is_started_and_stopped(world: World, units: Units, log: lis
     # What "revert" would remove besides is the administrator's.
     assert units.calls == [f"systemctl stop {UNIT}"]
     assert not drop_ins.exists()
+    world.nothing_is_left()
+
+
+def test_a_validator_when_the_host_stops(world: World, units: Units, log: list[str]) -> None:
+    """systemd stops it after the VM; the hook must not wait for that."""
+    event = world.event(world.domain(sockets=_validating()))
+    hook.handle(event, "prepare")
+    units.calls.clear()
+    units.jobs = f"42 {UNIT} stop waiting\n"
+    assert hook.handle(event, "release") is None
+    assert not units.calls
     world.nothing_is_left()
 
 

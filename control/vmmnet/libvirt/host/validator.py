@@ -129,17 +129,28 @@ def start(run: Path, uuid: str, wanted: Wanted) -> Iterator[str]:
     yield f"{unit(uuid)} validates"
 
 
+def _is_stopping(uuid: str) -> bool:
+    """Does systemd stop it, as when the host shuts down?
+
+    It does so after libvirt-guests, which waits for the hook: the hook must not wait for it.
+    """
+    return " stop " in _run("systemctl", "list-jobs", "--no-legend", unit(uuid)).stdout
+
+
 def stop(run: Path, uuid: str) -> Iterator[str]:
     """Stop a VM's unit, if it was started; yields what was done.  Raises ValidatorError."""
     file = run / FOLDER / uuid
     if file.exists():
-        # The package may have been removed.
-        _systemctl("stop", unit(uuid), tolerated=_NOT_LOADED)
+        ends = f"{unit(uuid)} stops with the host"
+        if not _is_stopping(uuid):
+            # The package may have been removed.
+            _systemctl("stop", unit(uuid), tolerated=_NOT_LOADED)
+            ends = f"{unit(uuid)} is stopped"
         # What set-property has set would outlive the VM.  "revert" removes the administrator's
         # own drop-in files, too.
         shutil.rmtree(DROP_INS / f"{unit(uuid)}.d", ignore_errors=True)
         file.unlink()
-        yield f"{unit(uuid)} is stopped"
+        yield ends
 
 
 def behind(socket: Path) -> dict[str, Any] | None:

@@ -55,13 +55,6 @@ typedef struct Daemon {
 static Daemon daemon_state;
 static volatile sig_atomic_t is_over;
 
-/*
- * Inside the filter no UNIX socket can be made: a validator that was taken over
- * would connect it to other daemons of the host.  So a socket that somebody
- * removed ends the process, and the unit starts another one.
- */
-static bool is_lost;
-
 static void stop(int number)
 {
     is_over = 1;
@@ -197,29 +190,39 @@ static int open_door(Daemon *d)
     return dnsc_loop_watch(&d->loop, &d->door, EPOLLIN);
 }
 
-static void look_at_door(Daemon *d)
+/*
+ * Inside the filter no UNIX socket can be made: a validator that was taken over
+ * would connect it to other daemons of the host.  So a socket that somebody
+ * removed ends the process, and the unit starts another one.
+ *
+ * Returns: false if one was removed
+ */
+static bool look_at_door(Daemon *d)
 {
+    bool is_there = true;
     int64_t now = base_clock(CLOCK_MONOTONIC);
     int error;
 
     if (now < d->looked + LOOK_MS * MS) {
-        return;
+        return true;
     }
     d->looked = now;
-    is_lost = d->control && !base_control_tick(d->control);
+    if (d->control) {
+        is_there = base_control_tick(d->control);
+    }
     if (d->listener.path &&
         base_listener_look(&d->listener, &error) == BASE_LISTENER_CHANGED) {
         if (d->listener.state == BASE_LISTENER_OTHERS) {
             base_log(LOG_WARNING, "the socket is replaced: nobody finds this "
                      "process");
         }
-        is_lost |= d->listener.state == BASE_LISTENER_GONE;
+        is_there &= d->listener.state != BASE_LISTENER_GONE;
     }
-    if (is_lost) {
+    if (!is_there) {
         base_log(LOG_ERR, "a socket was removed: ends, so that a new process "
                  "makes it");
-        is_over = 1;
     }
+    return is_there;
 }
 
 /* --- the control socket --------------------------------------------------- */
@@ -269,7 +272,8 @@ static int open_desk(Daemon *d)
 
 /* --- life ----------------------------------------------------------------- */
 
-static void run(Daemon *d)
+/* Returns: the exit status */
+static int run(Daemon *d)
 {
     struct sigaction action = { .sa_handler = stop };
     struct epoll_event event;
@@ -290,8 +294,11 @@ static void run(Daemon *d)
         }
         epoll_pwait(d->loop.epoll, &event, 1, wait, &none);
         dnsc_loop_run(&d->loop);
-        look_at_door(d);
+        if (!look_at_door(d)) {
+            return EXIT_CANNOT;
+        }
     }
+    return EXIT_DONE;
 }
 
 static bool shut_in(DnsdError *error)
@@ -355,8 +362,7 @@ static int serve(char **words, size_t count)
     base_log_begin(NAME);
     ret = start(d);
     if (!ret) {
-        run(d);
-        ret = is_lost ? EXIT_CANNOT : EXIT_DONE;
+        ret = run(d);
     }
     base_control_free(d->control);
     validate_service_free(d->service);

@@ -143,19 +143,12 @@ static VMRPC_LOCKED void progress(VmrpcServer *srv, VmrpcSock *s)
     }
 }
 
-static VMRPC_LOCKED void process(VmrpcServer *srv, VmrpcSock *s,
-                                 uint32_t events)
-{
-    progress(srv, s);
-    vmrpc_sock_notify(srv, s);
-}
-
 static const VmrpcBackingOps proxied_backing = {
     .kind = VMRPC_BACKING_HOST,
     .admit = vmrpc_sock_admit_connecting,
     .refresh = progress,
     .ready = vmrpc_sock_ready_connecting,
-    .process = process,
+    .process = vmrpc_sock_look_again,
     .detach = give_up,
 };
 

@@ -419,20 +419,12 @@ static VMRPC_LOCKED void progress(VmrpcServer *srv, VmrpcSock *s)
     }
 }
 
-/* Something happened to an attempt of @s, or it is time for the next one. */
-static VMRPC_LOCKED void process(VmrpcServer *srv, VmrpcSock *s,
-                                 uint32_t events)
-{
-    progress(srv, s);
-    vmrpc_sock_notify(srv, s);
-}
-
 static const VmrpcBackingOps race_backing = {
     .kind = VMRPC_BACKING_HOST,
     .admit = vmrpc_sock_admit_connecting,
     .refresh = progress,
     .ready = vmrpc_sock_ready_connecting,
-    .process = process,
+    .process = vmrpc_sock_look_again,
     .detach = drop,
 };
 
@@ -443,7 +435,7 @@ void vmrpc_race_process_timer(VmrpcServer *srv)
 
     while ((race = first_due(srv)) && race->due_ms <= now) {
         /* Ends the race, or makes it due later. */
-        process(srv, race->s, 0);
+        vmrpc_sock_look_again(srv, race->s, 0);
     }
 }
 
@@ -452,7 +444,7 @@ void vmrpc_race_process_fd(VmrpcServer *srv, uint32_t handle)
     VmrpcSock *s = srv->socks[handle];
 
     if (s && s->race) {
-        process(srv, s, 0);
+        vmrpc_sock_look_again(srv, s, 0);
     }
 }
 

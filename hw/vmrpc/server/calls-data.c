@@ -570,8 +570,8 @@ static VMRPC_LOCKED void recv_control_own(VmrpcServer *srv, const VmrpcSock *s,
 }
 
 /*
- * What does not fit is lost, and was received: the guest may have peeked.  A
- * look takes nothing; with MSG_TRUNC, it would move SO_PEEK_OFF by the whole.
+ * Octets without room are lost, and were received: the guest may have peeked.
+ * A look takes nothing; with MSG_TRUNC, it would move SO_PEEK_OFF by the whole.
  */
 static ssize_t do_recvmsg(VmrpcCall *call, int fd, struct msghdr *msg,
                           int flags)

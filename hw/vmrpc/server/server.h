@@ -226,7 +226,7 @@ typedef struct VmrpcSavedNat64 {
     uint32_t age_s;             /* since the network last announced it */
 } VmrpcSavedNat64;
 
-/* What hourly budgets have spent; NULL: nothing.  See policy-hits.h. */
+/* The spent parts of hourly budgets; NULL: nothing.  See policy-hits.h. */
 GBytes *vmrpc_server_save_budgets(const VmrpcServer *srv);
 
 /* Puts it back.  False if vmrpc_server_save_budgets() cannot have made it. */

@@ -25,7 +25,7 @@ typedef enum VmrpcNat64Mode {
 } VmrpcNat64Mode;
 
 /*
- * What a server needs to know.  Strings and the policy belong to the caller
+ * The settings of a server.  Strings and the policy belong to the caller
  * of vmrpc_server_new(), which copies what it keeps.
  */
 typedef struct VmrpcServerConfig {
@@ -55,7 +55,7 @@ typedef struct VmrpcServerConfig {
     VmrpcAudit *audit;
 } VmrpcServerConfig;
 
-/* What stands behind a socket of the guest. */
+/* The kinds of things that stand behind a socket of the guest. */
 typedef enum VmrpcBacking {
     VMRPC_BACKING_HOST,         /* a host socket */
     VMRPC_BACKING_RESOLVER,     /* a stream to the DNS proxy */
@@ -64,7 +64,7 @@ typedef enum VmrpcBacking {
     VMRPC_BACKING_LOST,         /* nothing: it did not survive a migration */
 } VmrpcBacking;
 
-/* What is missing on this host, so that an arriving socket waits. */
+/* An arriving socket waits for one of these, which is missing on this host. */
 typedef enum VmrpcMissing {
     VMRPC_MISSING_ADDRESS,      /* the VM's, which is none of this host's */
     VMRPC_MISSING_PORT,         /* another socket on this host has it */

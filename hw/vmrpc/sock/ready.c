@@ -145,6 +145,12 @@ void vmrpc_sock_notify(VmrpcServer *srv, VmrpcSock *s)
     srv->event_tail = &s->event_next;
 }
 
+void vmrpc_sock_look_again(VmrpcServer *srv, VmrpcSock *s, uint32_t events)
+{
+    vmrpc_sock_refresh(srv, s);
+    vmrpc_sock_notify(srv, s);
+}
+
 void vmrpc_ready_begin_wait(VmrpcServer *srv, VmrpcSock *s)
 {
     vmrpc_event_unqueue(srv, s);

@@ -59,6 +59,10 @@ bool vmrpc_ready_host_has_lowat(void);
 /* Queues an event if the guest does not know all about @s. */
 VMRPC_LOCKED void vmrpc_sock_notify(VmrpcServer *srv, VmrpcSock *s);
 
+/* VmrpcBackingOps.process() of one whose refresh() finds all that happens */
+VMRPC_LOCKED void vmrpc_sock_look_again(VmrpcServer *srv, VmrpcSock *s,
+                                        uint32_t events);
+
 /*
  * There is nothing (more) to report about @s.  Constant time: a guest that
  * takes no events has them queued for all of its sockets.

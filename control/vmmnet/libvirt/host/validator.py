@@ -146,8 +146,8 @@ def stop(run: Path, uuid: str) -> Iterator[str]:
             # The package may have been removed.
             _systemctl("stop", unit(uuid), tolerated=_NOT_LOADED)
             ends = f"{unit(uuid)} is stopped"
-        # What set-property has set would outlive the VM.  "revert" removes the administrator's
-        # own drop-in files, too.
+        # Settings of set-property would outlive the VM.  "revert" removes the administrator's own
+        # drop-in files, too.
         shutil.rmtree(DROP_INS / f"{unit(uuid)}.d", ignore_errors=True)
         file.unlink()
         yield ends
